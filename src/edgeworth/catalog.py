@@ -1,0 +1,94 @@
+"""Every public name, and where it lives.
+
+Each table maps a name that users write to `"module:Class"`. Nothing is imported until it is asked for, and a wrong name is answered with
+its neighbour. A new partner, context source, negotiator or scenario view is one file and one line here; `tests/contract/` runs over
+these tables.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import MappingProxyType
+from typing import Any
+
+from edgeworth.errors import InvalidOption, UnknownName
+
+PARTNERS = {
+    "boulware": "edgeworth.games.bargaining.partners.boulware:Boulware",
+    "conceder": "edgeworth.games.bargaining.partners.conceder:Conceder",
+    "heuristic": "edgeworth.games.bargaining.partners.heuristic:Heuristic",
+    "linear": "edgeworth.games.bargaining.partners.linear:Linear",
+    "population": "edgeworth.games.bargaining.partners.population:Population",
+    "random": "edgeworth.games.bargaining.partners.random:Random",
+    "tit_for_tat": "edgeworth.games.bargaining.partners.tit_for_tat:TitForTat",
+    "walk_away": "edgeworth.games.bargaining.partners.walk_away:WalkAway",
+}
+
+CONTEXTS = {
+    "dataset": "edgeworth.games.bargaining.deal_or_no_dialog:DatasetContexts",
+    "lewis": "edgeworth.games.bargaining.contexts:LewisContexts",
+    "uniform": "edgeworth.games.bargaining.contexts:UniformContexts",
+}
+
+NEGOTIATORS = {
+    "agree_first": "edgeworth.agents.negotiators.agree_first:AgreeFirst",
+    "bayes": "edgeworth.agents.negotiators.bayes:Bayes",
+    "concession": "edgeworth.agents.negotiators.concession:Concession",
+    "greedy": "edgeworth.agents.negotiators.greedy:Greedy",
+    "oracle": "edgeworth.agents.negotiators.oracle:Oracle",
+    "random": "edgeworth.agents.negotiators.random:RandomLegal",
+}
+
+ENVIRONMENTS = {
+    "DealOrNoDialog-v0": "edgeworth.envs.negotiation:NegotiationEnv",
+}
+
+TABLES: MappingProxyType[str, dict[str, str]] = MappingProxyType(
+    {
+        "partner": PARTNERS,
+        "context source": CONTEXTS,
+        "negotiator": NEGOTIATORS,
+        "environment": ENVIRONMENTS,
+    }
+)
+
+PUBLIC = {
+    "Act": "edgeworth.games.bargaining.vocabulary:Act",
+    "BargainingBatch": "edgeworth.games.bargaining.batch:BargainingBatch",
+    "BargainingConfig": "edgeworth.config:BargainingConfig",
+    "Context": "edgeworth.games.bargaining.contexts:Context",
+    "EdgeworthError": "edgeworth.errors:EdgeworthError",
+    "FlatActionEnv": "edgeworth.envs.flat_action:FlatActionEnv",
+    "FlatActionVectorEnv": "edgeworth.envs.flat_action:FlatActionVectorEnv",
+    "NegotiationEnv": "edgeworth.envs.negotiation:NegotiationEnv",
+    "NegotiationVectorEnv": "edgeworth.envs.negotiation_vector:NegotiationVectorEnv",
+    "Outcome": "edgeworth.games.bargaining.vocabulary:Outcome",
+    "bargaining_aec": "edgeworth.envs.bargaining_aec:bargaining_aec",
+    "bargaining_parallel": "edgeworth.envs.bargaining_aec:bargaining_parallel",
+}
+"""What `from edgeworth import …` offers, loaded on first use."""
+
+
+def names(kind: str) -> list[str]:
+    """The known names of a kind, in order."""
+    return sorted(_table(kind))
+
+
+def resolve(kind: str, name: str) -> Any:
+    """The class or function behind a name."""
+    table = _table(kind)
+    if not isinstance(name, str) or name not in table:
+        raise UnknownName(kind, name, table)
+    return load(table[name])
+
+
+def load(target: str) -> Any:
+    """The object at `"module:name"`."""
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _table(kind: str) -> dict[str, str]:
+    if kind not in TABLES:
+        raise InvalidOption(f"The catalog has no table {kind!r}. Known: {', '.join(sorted(TABLES))}.")
+    return TABLES[kind]

@@ -1,0 +1,93 @@
+"""Compilation of the rules: one decorator, one set of flags, one cache.
+
+A game's rules are plain functions over NumPy arrays that Numba compiles on first use and keeps on disk. The flags are the ones that
+keep results bit-stable: no fast-math, so a fresh and a cached build agree to the last bit.
+
+Numba's own cache looks only at the file of the function it keeps, and would go on serving an old rule after a *callee* in another file
+has changed. Ours is stamped with the text of every file that uses `compiled`. It lives in `__pycache__` beside the source; a read-only
+install uses what was built there before, else the user's cache folder, else it compiles in memory and says nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, cast
+
+import numba
+from numba.core import caching
+
+PACKAGE = Path(__file__).resolve().parent
+USES_THIS_MODULE = b"edgeworth.compiled import"
+
+# What compiled functions take and give. Numba infers the machine types; these names are for the reader.
+Int: TypeAlias = Any
+Real: TypeAlias = Any
+Bits: TypeAlias = Any
+Record: TypeAlias = Any
+Array: TypeAlias = Any
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """Compile a rule on first call, without the interpreter lock, cached on disk."""
+    dispatcher = numba.njit(error_model="numpy", nogil=True)(function)
+    try:
+        dispatcher._cache = _RuleCache(function)
+    except RuntimeError:  # no folder to keep it in: compile in memory
+        pass
+    return cast(Function, dispatcher)
+
+
+@functools.cache
+def rules_stamp() -> str:
+    """Digest of every source file that holds compiled functions: the version of the rules as a whole."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_bytes()
+        if USES_THIS_MODULE in text:
+            digest.update(path.relative_to(PACKAGE).as_posix().encode())
+            digest.update(text)
+    return digest.hexdigest()
+
+
+class _Stamped:
+    def get_source_stamp(self) -> str:
+        return rules_stamp()
+
+
+class _UserProvided(_Stamped, caching.UserProvidedCacheLocator):
+    """The folder named by NUMBA_CACHE_DIR."""
+
+
+class _InTree(_Stamped, caching.InTreeCacheLocator):
+    """`__pycache__` beside the source, where it can be written."""
+
+
+class _InTreeReadOnly(_InTree):
+    """`__pycache__` beside the source, filled before the install became read-only."""
+
+    def ensure_cache_path(self) -> None:
+        if not any(Path(self.get_cache_path()).glob("*.nbi")):
+            raise OSError("no compiled rules beside the source")
+
+
+class _UserWide(_Stamped, caching.UserWideCacheLocator):
+    """The user's own cache folder."""
+
+
+class _RuleCacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes = [_UserProvided, _InTree, _InTreeReadOnly, _UserWide]
+
+
+class _RuleCache(caching.FunctionCache):
+    _impl_class = _RuleCacheImpl
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError:  # read-only or full: the compiled function still serves this process
+            pass

@@ -1,0 +1,163 @@
+"""Settings: frozen dataclasses, filled from YAML files and then from flags.
+
+A mapping becomes a dataclass in one place, `build`, which answers a mistyped key with its neighbour and a wrong type with what was
+expected. Scenarios are YAML files in `configs/scenarios/`; a wheel carries them inside the package.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from edgeworth.errors import DataError, InvalidOption, UnknownKey, UnknownName
+
+TURN_RANGE = (2, 50)
+COUNT_RANGE = (0, 10)
+
+
+@dataclass(frozen=True)
+class BargainingConfig:
+    """Every option of the bargaining game; the defaults are the scenario `classic`."""
+
+    max_turns: int = 10
+    """Moves of both sides together; reaching it without a deal pays the reservation value."""
+    opens: Literal["random", "agent", "partner"] = "random"
+    """Who speaks first; `random` is drawn by the seed."""
+    disagree: Literal["ends", "passes"] = "ends"
+    """Whether DISAGREE walks away or only passes the turn."""
+    on_illegal: Literal["error", "penalty"] = "error"
+    """Whether an illegal action raises and changes nothing, or costs `illegal_penalty` and the turn."""
+    illegal_penalty: float = 1.0
+    """Points charged for an illegal action under `on_illegal="penalty"`."""
+    contexts: str = "uniform"
+    """Where pools and utilities come from: uniform, lewis or dataset."""
+    context_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of that source."""
+    min_count: int = 1
+    """Fewest units of a type in a uniform context."""
+    max_count: int | None = None
+    """Most units of a type: drawn by `uniform` (default 4), and the size of the observation and action spaces."""
+    normalize: bool = False
+    """Scale utilities so that the whole pool is worth exactly 10 to each side."""
+    partner: str = "heuristic"
+    """Whom the agent meets, by catalog name."""
+    partner_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of that partner."""
+    reveal_partner_utilities: bool = False
+    """Show the partner's utilities in the observation; zeros otherwise."""
+    discount: float = 1.0
+    """Factor on a deal for every move after the second: a deal closed by move t pays discount ** max(0, t - 2)."""
+    sudden_end: float = 0.0
+    """Probability that the talks break off after a move, from the second move on."""
+    reservation: tuple[float, float] = (0.0, 0.0)
+    """What no deal pays the agent and the partner, as a share of the worth of the whole pool to each."""
+    insist_price: float = 0.0
+    """Points an INSIST costs its speaker."""
+
+    def __post_init__(self) -> None:
+        _check_range("max_turns", self.max_turns, *TURN_RANGE)
+        _check_range("min_count", self.min_count, *COUNT_RANGE)
+        if self.max_count is not None:
+            _check_range("max_count", self.max_count, max(1, self.min_count), COUNT_RANGE[1])
+        _check_range("illegal_penalty", self.illegal_penalty, 0.0, 1e6)
+        _check_range("discount", self.discount, 0.0, 1.0)
+        _check_range("sudden_end", self.sudden_end, 0.0, 1.0)
+        _check_range("insist_price", self.insist_price, 0.0, 1e6)
+        for side, value in zip(("agent", "partner"), self.reservation, strict=True):
+            _check_range(f"reservation of the {side}", value, 0.0, 1.0)
+
+    @classmethod
+    def from_options(cls, scenario: str | None = None, **options: Any) -> BargainingConfig:
+        """The options of a scenario (default `classic`), changed by the ones given."""
+        settings = dict(load_scenario(scenario)) if scenario is not None else {}
+        return build(cls, {**settings, **options}, "option")
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise InvalidOption(f"{name} is {value}; expected {low} to {high}.")
+
+
+def build(target: Any, settings: Mapping[str, Any], what: str) -> Any:
+    """Make a settings dataclass from a mapping; unknown keys and wrong types are refused by name."""
+    if not isinstance(settings, Mapping):
+        raise InvalidOption(f"{what}: expected a mapping of settings, got {settings!r}.")
+    fields = {f.name: f for f in dataclasses.fields(target) if f.init}
+    hints = typing.get_type_hints(target)
+    for key in settings:
+        if key not in fields:
+            raise UnknownKey(f"setting of {what}" if what != "option" else what, key, fields)
+    return target(**{key: _coerced(f"{key}", value, hints[key]) for key, value in settings.items()})
+
+
+def _coerced(name: str, value: Any, wanted: Any) -> Any:
+    """The value in the wanted type, or an error that names the setting."""
+    origin, args = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin is Literal:
+        if value not in args:
+            raise UnknownName(f"value for {name}:", value, [str(a) for a in args])
+        return value
+    if origin in (typing.Union, types.UnionType):
+        return None if value is None else _coerced(name, value, next(a for a in args if a is not type(None)))
+    if origin is tuple:
+        if not isinstance(value, list | tuple) or len(value) != len(args):
+            raise InvalidOption(f"{name} is {value!r}; expected {len(args)} numbers.")
+        return tuple(_coerced(name, v, a) for v, a in zip(value, args, strict=True))
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(wanted, type) and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):
+        raise InvalidOption(f"{name} is {value!r}; expected {_type_name(wanted)}.")
+    if wanted is float and value != value:
+        raise InvalidOption(f"{name} is not a number.")
+    return value
+
+
+def _type_name(wanted: type) -> str:
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}
+    return words.get(wanted, wanted.__name__)
+
+
+def config_folder() -> Path:
+    """Where the YAML files and prompts are: inside an installed package, or at the root of a checkout."""
+    package = Path(__file__).resolve().parent
+    for folder in (package / "configs", package.parents[1] / "configs"):
+        if folder.is_dir():
+            return folder
+    raise DataError(package / "configs", "the folder of configuration files is missing; reinstall edgeworth.")
+
+
+def scenario_names() -> list[str]:
+    """The named scenarios of the bargaining game."""
+    return sorted(path.stem for path in (config_folder() / "scenarios").glob("*.yaml"))
+
+
+def load_scenario(name: str) -> Mapping[str, Any]:
+    """The options of a named scenario, or of a scenario file given by its path."""
+    if isinstance(name, str) and name.endswith((".yaml", ".yml")):
+        return load_yaml(Path(name))
+    if name not in scenario_names():
+        raise UnknownName("scenario", name, scenario_names())
+    return load_yaml(config_folder() / "scenarios" / f"{name}.yaml")
+
+
+def load_yaml(path: Path) -> Mapping[str, Any]:
+    """A YAML file that holds a mapping."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror}).") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise DataError(path, f"is not valid YAML: {error}", mark.line + 1 if mark else None) from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise DataError(path, f"expected settings as 'key: value' lines, found {type(content).__name__}.")
+    return content

@@ -1,0 +1,87 @@
+"""What can go wrong, as a tree.
+
+    EdgeworthError
+    ├── InvalidOption     a setting has the wrong type, name or range
+    │   ├── UnknownName   a name that the catalog does not hold; carries `known` and `nearest`
+    │   └── UnknownKey    a mistyped setting or option; carries `known` and `nearest`
+    ├── InvalidContext    counts or utilities that no game can start from
+    ├── DataError         a data file that is missing or malformed; carries `path` and `line`
+    ├── IllegalAction     an action the rules forbid now; carries `env_index` and `rule`
+    ├── EpisodeOver       stepping after the end, or before the first reset
+    └── MissingExtra      a feature whose optional dependency is not installed; carries `extra`
+
+A message says what was expected, what arrived and what to do next. Nothing has changed when one of these is raised.
+InvalidOption, InvalidContext, DataError and IllegalAction are also ValueErrors, EpisodeOver is also a RuntimeError and
+MissingExtra an ImportError, so that code which knows nothing of us can catch them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EdgeworthError(Exception):
+    """Anything Edgeworth refuses."""
+
+
+class InvalidOption(EdgeworthError, ValueError):
+    """A setting has the wrong type, name or range."""
+
+
+class UnknownName(InvalidOption):
+    """A name that a table does not hold, answered with its neighbour."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        self.known = sorted(known)
+        self.nearest = nearest(str(name), self.known)
+        super().__init__(f"Unknown {kind} {name!r}. Known: {', '.join(self.known)}.{_suggestion(self.nearest)}")
+
+
+class UnknownKey(UnknownName):
+    """A mistyped setting or option."""
+
+
+class InvalidContext(EdgeworthError, ValueError):
+    """Counts or utilities that no game can start from."""
+
+
+class DataError(EdgeworthError, ValueError):
+    """A data file that is missing or malformed."""
+
+    def __init__(self, path: object, problem: str, line: int | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        where = self.path if line is None else f"{self.path}, line {line}"
+        super().__init__(f"{where}: {problem}")
+
+
+class IllegalAction(EdgeworthError, ValueError):
+    """An action that the rules forbid at this moment; the state is unchanged."""
+
+    def __init__(self, message: str, rule: str, env_index: int | None = None) -> None:
+        self.rule = rule
+        self.env_index = env_index
+        super().__init__(message if env_index is None else f"Environment {env_index}: {message}")
+
+
+class EpisodeOver(EdgeworthError, RuntimeError):
+    """Stepping after the end, or before the first reset."""
+
+
+class MissingExtra(EdgeworthError, ImportError):
+    """A feature whose optional dependency is not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{feature} needs {package}; install it with the `{extra}` extra: pip install 'edgeworth[{extra}]'.")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that looks most like this one, if any comes near."""
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return matches[0] if matches else None
+
+
+def _suggestion(name: str | None) -> str:
+    return f" Did you mean {name!r}?" if name else ""

@@ -1,0 +1,187 @@
+"""A batch of bargaining episodes: the arrays, and the calls of the compiled rules on them.
+
+Environments, trainers and searches all stand on this one object. Its arrays are allocated once and written in place; what an environment
+hands to its user is copied there, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth import catalog
+from edgeworth.config import BargainingConfig, build
+from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext, InvalidOption
+from edgeworth.games.bargaining import rules
+from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
+from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
+from edgeworth.games.bargaining.partners.program import Partner
+from edgeworth.games.bargaining.state import (
+    BASE_FEATURES,
+    EPISODE,
+    REPORT,
+    VIEW_WIDTH,
+    rules_record,
+)
+from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, UTILITY_LIMIT
+from edgeworth.seeding import checked_seed, fresh_seed
+
+NO_CONTEXTS = np.zeros((0, 9), np.int16)
+
+
+class BargainingBatch:
+    """`size` episodes played side by side, each with a seed of its own."""
+
+    def __init__(self, config: BargainingConfig, size: int) -> None:
+        if size < 1:
+            raise InvalidOption(f"The number of environments is {size}; expected 1 or more.")
+        source: ContextSource = build(catalog.resolve("context source", config.contexts), config.context_options, config.contexts)
+        partner: Partner = build(catalog.resolve("partner", config.partner), config.partner_options, f"partner {config.partner}")
+        table = source.table()
+        self.config = config
+        self.size = size
+        self.max_count = largest_count(config, table)
+        self.rules = rules_record(config, self.max_count, from_table=table is not None)
+        self.partners = partner.programs(config)
+        self.table: ContextTable = NO_CONTEXTS if table is None else table
+        self.state = np.zeros(size, EPISODE)
+        self.reports = np.zeros(size, REPORT)
+        self.views = np.zeros((size, VIEW_WIDTH), np.int16)
+        self.final_views = np.zeros((size, VIEW_WIDTH), np.int16)
+        self.masks = np.zeros((size, 5), np.int8)
+        self.started = False
+
+    def seed(self, seeds: int | Sequence[int | None] | None) -> None:
+        """Give every episode slot a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
+        if seeds is None:
+            if not self.started:
+                self.state["seed"] = [fresh_seed() for _ in range(self.size)]
+            return
+        if isinstance(seeds, int | np.integer):
+            first = checked_seed(seeds)
+            checked_seed(first + self.size - 1)
+            self.state["seed"] = np.arange(self.size, dtype=np.uint64) + np.uint64(first)
+            self.state["episode"] = 0
+            return
+        if len(seeds) != self.size:
+            raise InvalidOption(f"{len(seeds)} seeds for {self.size} environments; expected one each.")
+        checked = [None if seed is None else checked_seed(seed) for seed in seeds]
+        for slot, seed in enumerate(checked):
+            if seed is not None:
+                self.state["seed"][slot] = seed
+                self.state["episode"][slot] = 0
+            elif not self.started:
+                self.state["seed"][slot] = fresh_seed()
+
+    def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None) -> None:
+        """Begin the next episode of all, or of the chosen ones; with one row of context per slot, or drawn."""
+        if len(contexts):
+            self.check_contexts(contexts)
+        everybody = np.ones(self.size, np.bool_) if chosen is None else chosen
+        rules.reset_batch(
+            self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks
+        )
+        self.started = True
+
+    def check_contexts(self, contexts: ContextTable) -> None:
+        """Refuse contexts that this batch cannot play."""
+        if contexts.shape != (self.size, 9):
+            raise InvalidContext(f"Contexts have shape {contexts.shape}; expected ({self.size}, 9).")
+        counts, utilities = contexts[:, :3], contexts[:, 3:]
+        if counts.min() < 0 or counts.max() > self.max_count:
+            raise InvalidContext(
+                f"counts reach from {counts.min()} to {counts.max()}; expected 0 to {self.max_count}"
+                f" (raise `max_count`, up to {COUNT_LIMIT}, for larger pools)."
+            )
+        if (counts.sum(axis=1) == 0).any():
+            raise InvalidContext("counts are 0,0,0; expected at least one item to divide.")
+        if utilities.min() < 0 or utilities.max() > UTILITY_LIMIT:
+            raise InvalidContext(f"utilities reach from {utilities.min()} to {utilities.max()}; expected 0 to {UTILITY_LIMIT}.")
+        worth = [(counts * side).sum(axis=1).min() for side in (utilities[:, :3], utilities[:, 3:])]
+        if self.config.normalize and min(worth) == 0:
+            raise InvalidContext("A side values nothing in the pool, so the context cannot be normalised; give it a utility above 0.")
+
+    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: bool) -> None:
+        """One step of every episode, or an error before anything has changed."""
+        if not self.started:
+            raise EpisodeOver("The talks have not begun; call reset() before step().")
+        illegal = rules.step_batch(
+            self.state,
+            self.rules,
+            self.partners,
+            self.table,
+            acts,
+            shares,
+            self.reports,
+            self.views,
+            self.masks,
+            self.final_views,
+            autoreset,
+        )
+        if illegal != rules.ALL_LEGAL:
+            raise self.illegal_action(illegal, AGENT, int(acts[illegal]), shares[illegal])
+
+    def move(self, side: int, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> None:
+        """One move of one side in every episode, or an error before anything has changed."""
+        if not self.started:
+            raise EpisodeOver("The talks have not begun; call reset() first.")
+        illegal = rules.move_batch(self.state, self.rules, side, acts, shares)
+        if illegal != rules.ALL_LEGAL:
+            raise self.illegal_action(illegal, side, int(acts[illegal]), shares[illegal])
+
+    def features(self, side: int = AGENT, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """The 18 base features of every episode."""
+        out = np.empty((self.size, BASE_FEATURES), np.float32) if out is None else out
+        rules.features_batch(self.state, self.rules, side, out)
+        return out
+
+    def random_actions(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A legal action for every episode, drawn from its own randomness."""
+        acts, shares = np.empty(self.size, np.int64), np.empty((self.size, 3), np.int64)
+        rules.random_actions(self.state, acts, shares)
+        return acts, shares
+
+    def random_rollout(self, steps: int, threads: int = 1) -> NDArray[np.float64]:
+        """Random legal play with the loop inside the rules; per slot: finished episodes, reward, maximum, steps."""
+        features = np.empty((self.size, BASE_FEATURES), np.float32)
+        totals = np.zeros((self.size, 4))
+        cuts = np.linspace(0, self.size, threads + 1).astype(int)
+
+        def play(begin: int, end: int) -> None:
+            part = slice(begin, end)
+            rules.random_rollout(
+                self.state[part],
+                self.rules,
+                self.partners,
+                self.table,
+                self.reports[part],
+                features[part],
+                self.masks[part],
+                steps,
+                totals[part],
+            )
+
+        if threads == 1:
+            play(0, self.size)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(play, cuts[:-1], cuts[1:]))
+        return totals
+
+    def illegal_action(self, slot: int, side: int, act: int, share: NDArray[np.int64]) -> Exception:
+        """The error that names the rule an action would break."""
+        a, b, c = (int(n) for n in share)
+        broken = int(legality(self.state[slot], side, act, a, b, c))
+        counts = ",".join(str(int(n)) for n in self.state["counts"][slot])
+        index = slot if self.size > 1 else None
+        if broken == EPISODE_IS_OVER:
+            which = f"Environment {slot}: the" if self.size > 1 else "The"
+            return EpisodeOver(f"{which} episode is over; call reset() to begin the next one.")
+        message = {
+            UNKNOWN_ACT: f"act_type is {act}; expected 0 to 4 (PROPOSE, INSIST, AGREE, DISAGREE, END).",
+            NOTHING_TO_AGREE_TO: "AGREE needs an offer of the partner, and it has made none; propose, or wait for its offer.",
+        }.get(broken, f"oA is {a},{b},{c}; expected 0 up to the pool {counts}.")
+        return IllegalAction(message, RULES_BROKEN[broken], index)

@@ -1,0 +1,100 @@
+"""The start of an episode: a context, a partner, and who speaks first, each drawn by the seed.
+
+A partner that opens makes its counter-offer at once, so every episode the agent sees is one in which it can act.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgeworth.compiled import Array, Int, Record, compiled
+from edgeworth.games.bargaining.moves import move
+from edgeworth.games.bargaining.partners.reply import partner_reply, prepare_partner
+from edgeworth.games.bargaining.payoffs import worth
+from edgeworth.games.bargaining.purposes import COUNTS, OPENER, PARTNER_CHOICE, UTILITIES
+from edgeworth.games.bargaining.vocabulary import AGENT, ONGOING, PARTNER, UNSAID, UTILITY_LIMIT
+from edgeworth.seeding import below, draw, episode_key, unit
+
+DRAWN = 2
+"""Value of `opens` that lets the seed decide who speaks first."""
+UTILITY_LEVELS = UTILITY_LIMIT + 1
+
+
+@compiled
+def draw_context(s: Record, r: Record, table: Array) -> None:
+    """Draw the pool and both sides' utilities: a row of the table, or uniform."""
+    if r.from_table:
+        row = table[np.uint64(below(draw(s.key, 0, COUNTS, 0), table.shape[0]))]
+        for k in range(3):
+            s.counts[k] = row[k]
+            s.utilities[AGENT, k] = row[3 + k]
+            s.utilities[PARTNER, k] = row[6 + k]
+        return
+    for k in range(3):
+        s.counts[k] = r.min_count + below(draw(s.key, 0, COUNTS, k), r.max_count - r.min_count + 1)
+    for side in range(2):
+        draw_utilities(s, r, side)
+
+
+@compiled
+def draw_utilities(s: Record, r: Record, side: Int) -> None:
+    """Utilities uniform over 0..10 each; a normalised context leaves out the vector of zeros, which nothing can scale."""
+    vectors = UTILITY_LEVELS * UTILITY_LEVELS * UTILITY_LEVELS
+    bits = draw(s.key, 0, UTILITIES, side)
+    vector = 1 + below(bits, vectors - 1) if r.normalize else below(bits, vectors)
+    s.utilities[side, 0] = vector % UTILITY_LEVELS
+    s.utilities[side, 1] = (vector // UTILITY_LEVELS) % UTILITY_LEVELS
+    s.utilities[side, 2] = vector // (UTILITY_LEVELS * UTILITY_LEVELS)
+
+
+@compiled
+def draw_partner(s: Record, partners: Array) -> Int:
+    """Draw a member of the partner table by its weight."""
+    last = partners.shape[0] - 1
+    if last == 0:
+        return 0
+    chance = unit(draw(s.key, 0, PARTNER_CHOICE, 0))
+    row = 0
+    while row < last and chance >= partners[np.uint64(row)].cumulative:
+        row += 1
+    return row
+
+
+@compiled
+def clear_talks(s: Record) -> None:
+    """Forget the talks and work out what the pool is worth to each side."""
+    for side in range(2):
+        s.maximum[side] = worth(s, side, s.counts[0], s.counts[1], s.counts[2])
+        s.offered[side] = 0
+        s.insisted[side] = 0
+        s.insists[side] = 0
+        s.last_act[side] = UNSAID
+        s.payoff[side] = 0.0
+        for k in range(3):
+            s.offer[side, k] = 0
+    for k in range(3):
+        s.deal[k] = 0
+    s.turn = 0
+    s.outcome = ONGOING
+
+
+@compiled
+def open_talks(s: Record, r: Record, partners: Array) -> None:
+    """Begin the talks: clear the table, and let the partner speak if it opens."""
+    clear_talks(s)
+    s.partner = draw_partner(s, partners)
+    p = partners[np.uint64(s.partner)]
+    prepare_partner(s, p)
+    opener = below(draw(s.key, 0, OPENER, 0), 2) if r.opens == DRAWN else r.opens
+    if opener == PARTNER:
+        act, a, b, c = partner_reply(s, r, p)
+        move(s, r, PARTNER, act, a, b, c)
+
+
+@compiled
+def begin_episode(s: Record, r: Record, partners: Array, table: Array) -> None:
+    """The seed's next episode: a new key, a new context, new talks."""
+    s.key = episode_key(s.seed, s.episode)
+    s.episode += np.uint64(1)
+    draw_context(s, r, table)
+    open_talks(s, r, partners)

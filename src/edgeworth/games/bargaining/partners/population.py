@@ -1,0 +1,73 @@
+"""Population: a different partner every episode, drawn by weight, with some members held out.
+
+Training draws from `members`; `split="held_out"` draws from `held_out` instead, partners never met before: how an agent does there is how
+well it generalises. The draw belongs to the episode's seed like every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth import catalog
+from edgeworth.config import BargainingConfig, build
+from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.games.bargaining.partners.program import Partner
+
+SPLITS = ("train", "held_out")
+
+
+@dataclass(frozen=True)
+class Population:
+    """Partners by name, with weights.
+
+    Instead of a weight, a member may have options: `{"weight": 2.0, "floor": 0.3}`; with `"partner": NAME` among them the key is just a
+    label, so that one kind can appear twice.
+    """
+
+    members: Mapping[str, float | Mapping[str, object]] = field(
+        default_factory=lambda: {"heuristic": 1.0, "boulware": 1.0, "conceder": 1.0, "tit_for_tat": 1.0}
+    )
+    """Whom the agent meets while it learns."""
+    held_out: Mapping[str, float | Mapping[str, object]] = field(default_factory=lambda: {"linear": 1.0, "walk_away": 1.0})
+    """Whom it meets only when it is tested."""
+    split: str = "train"
+    """train or held_out."""
+
+    def __post_init__(self) -> None:
+        if self.split not in SPLITS:
+            raise UnknownName("split", self.split, SPLITS)
+        both = sorted(set(self.members) & set(self.held_out))
+        if both:
+            raise InvalidOption(f"population: {', '.join(both)} cannot be both a member and held out.")
+        for name, entry in [*self.members.items(), *self.held_out.items()]:
+            _member(name, entry)
+
+    def drawn(self) -> Mapping[str, float | Mapping[str, object]]:
+        """The partners in play."""
+        return self.members if self.split == "train" else self.held_out
+
+    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
+        drawn = [_member(name, entry) for name, entry in self.drawn().items()]
+        if not drawn:
+            raise InvalidOption(f"population: nobody to draw for split {self.split!r}; name at least one partner.")
+        rows = np.concatenate([partner.programs(config) for partner, _ in drawn])
+        weights = np.array([weight for _, weight in drawn])
+        rows["cumulative"] = np.cumsum(weights) / weights.sum()
+        rows["cumulative"][-1] = 1.0
+        return rows
+
+
+def _member(name: str, entry: float | Mapping[str, object]) -> tuple[Partner, float]:
+    options = dict(entry) if isinstance(entry, Mapping) else {"weight": entry}
+    weight = options.pop("weight", 1.0)
+    kind = str(options.pop("partner", name))
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0.0 < weight < float("inf"):
+        raise InvalidOption(f"population: the weight of {name} is {weight!r}; expected a number above 0.")
+    if kind == "population":
+        raise InvalidOption("population: a population cannot hold a population; name its members.")
+    partner: Partner = build(catalog.resolve("partner", kind), options, f"partner {name}")
+    return partner, float(weight)

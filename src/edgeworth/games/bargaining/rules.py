@@ -1,0 +1,211 @@
+"""The rules of the bargaining game, as compiled functions over batches of episodes.
+
+Two sides divide a pool in turns. `moves.move` is the law of one move; here it becomes a game over a batch: `reset_batch` opens the talks,
+`step_batch` is the agent's move, the partner's reply, a report, and a new episode where one has ended, `move_batch` a move of either side
+in the two-player game. A single environment is a batch of one; nothing about the game is written anywhere else.
+
+References: Lewis et al. 2017 (arXiv 1706.05125) for the game, `docs/games/bargaining.md` for every rule in prose.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgeworth.compiled import Array, Int, Record, compiled
+from edgeworth.games.bargaining.legality import LEGAL, legality, random_legal_move, write_mask
+from edgeworth.games.bargaining.moves import move
+from edgeworth.games.bargaining.opening import begin_episode, open_talks
+from edgeworth.games.bargaining.partners.reply import partner_reply
+from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE
+from edgeworth.games.bargaining.views import write_features, write_view
+from edgeworth.games.bargaining.vocabulary import AGENT, INSIST, LOST_TURN, ONGOING, PARTNER, UNSAID
+
+ALL_LEGAL = -1
+
+
+@compiled
+def step_episode(
+    s: Record, r: Record, partners: Array, act: Int, a: Int, b: Int, c: Int, report: Record
+) -> None:
+    """The agent's move and the partner's reply, with the agent's reward."""
+    charge = 0.0
+    if r.penalty_on_illegal and legality(s, AGENT, act, a, b, c) != LEGAL:
+        act = LOST_TURN
+        charge = r.illegal_penalty
+    elif act == INSIST:
+        charge = r.insist_price
+    move(s, r, AGENT, act, a, b, c)
+    report.partner_act = UNSAID
+    if s.outcome == ONGOING:
+        reply, x, y, z = partner_reply(s, r, partners[np.uint64(s.partner)])
+        move(s, r, PARTNER, reply, x, y, z)
+        report.partner_act = reply
+    report.outcome = s.outcome
+    report.turns = s.turn
+    report.reward = s.payoff[AGENT] - charge
+    report.partner_reward = 0.0
+    if s.outcome != ONGOING:
+        report.partner_reward = s.payoff[PARTNER] - r.insist_price * s.insists[PARTNER]
+    report.maximum = s.maximum[AGENT]
+    for k in range(3):
+        report.deal[k] = s.deal[k]
+
+
+@compiled
+def find_illegal(state: Array, rules: Array, side: Int, acts: Array, shares: Array) -> Int:
+    """Index of the first episode whose move may not be made, or ALL_LEGAL."""
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        s = state[e]
+        if r.penalty_on_illegal:
+            if s.outcome != ONGOING:
+                return i
+        elif legality(s, side, acts[e], shares[e, 0], shares[e, 1], shares[e, 2]) != LEGAL:
+            return i
+    return ALL_LEGAL
+
+
+@compiled
+def step_batch(
+    state: Array,
+    rules: Array,
+    partners: Array,
+    table: Array,
+    acts: Array,
+    shares: Array,
+    reports: Array,
+    views: Array,
+    masks: Array,
+    final_views: Array,
+    autoreset: bool,
+) -> Int:
+    """One step of every episode, all or nothing: returns the index of an illegal action before anything has changed.
+
+    With `autoreset` an episode that ends is followed at once by the next: `views` and `masks` then show the new one and
+    `final_views` the end of the old.
+    """
+    illegal = find_illegal(state, rules, AGENT, acts, shares)
+    if illegal != ALL_LEGAL:
+        return illegal
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        s = state[e]
+        step_episode(s, r, partners, acts[e], shares[e, 0], shares[e, 1], shares[e, 2], reports[e])
+        if s.outcome != ONGOING and autoreset:
+            write_view(s, r, AGENT, final_views[e])
+            begin_episode(s, r, partners, table)
+        write_view(s, r, AGENT, views[e])
+        write_mask(s, AGENT, masks[e])
+    return ALL_LEGAL
+
+
+@compiled
+def reset_batch(
+    state: Array,
+    rules: Array,
+    partners: Array,
+    table: Array,
+    contexts: Array,
+    chosen: Array,
+    views: Array,
+    masks: Array,
+) -> None:
+    """Begin the next episode of the chosen ones; `contexts` has a row for each, or none where contexts are drawn."""
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        s = state[e]
+        if chosen[e]:
+            begin_episode(s, r, partners, table)
+            if contexts.shape[0] > 0:
+                row = contexts[e]
+                for k in range(3):
+                    s.counts[k] = row[k]
+                    s.utilities[AGENT, k] = row[3 + k]
+                    s.utilities[PARTNER, k] = row[6 + k]
+                open_talks(s, r, partners)
+        write_view(s, r, AGENT, views[e])
+        write_mask(s, AGENT, masks[e])
+
+
+@compiled
+def move_batch(state: Array, rules: Array, side: Int, acts: Array, shares: Array) -> Int:
+    """One move of one side in every episode, all or nothing; the two-player game without a built-in partner."""
+    illegal = find_illegal(state, rules, side, acts, shares)
+    if illegal != ALL_LEGAL:
+        return illegal
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        move(state[e], r, side, acts[e], shares[e, 0], shares[e, 1], shares[e, 2])
+    return ALL_LEGAL
+
+
+@compiled
+def reply_batch(state: Array, rules: Array, partners: Array, acts: Array, shares: Array) -> None:
+    """What each episode's partner would do now, written to `acts` and `shares`; only its memory changes."""
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        s = state[e]
+        act, a, b, c = partner_reply(s, r, partners[np.uint64(s.partner)])
+        acts[e] = act
+        shares[e, 0] = a
+        shares[e, 1] = b
+        shares[e, 2] = c
+
+
+@compiled
+def features_batch(state: Array, rules: Array, side: Int, features: Array) -> None:
+    """The base features of every episode."""
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        write_features(state[e], r, side, features[e])
+
+
+@compiled
+def random_actions(state: Array, acts: Array, shares: Array) -> None:
+    """A legal action for every episode, drawn from the episode's own randomness."""
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        act, a, b, c = random_legal_move(state[e], AGENT, AGENT_ACT, AGENT_SHARE)
+        acts[e] = act
+        shares[e, 0] = a
+        shares[e, 1] = b
+        shares[e, 2] = c
+
+
+@compiled
+def random_rollout(
+    state: Array,
+    rules: Array,
+    partners: Array,
+    table: Array,
+    reports: Array,
+    features: Array,
+    masks: Array,
+    steps: Int,
+    totals: Array,
+) -> None:
+    """Random legal play with the loop inside: features and masks are written every step.
+
+    `totals` gathers, per episode slot: finished episodes, their reward, their maximum, and the steps they took.
+    """
+    r = rules[0]
+    for _ in range(steps):
+        for i in range(state.shape[0]):
+            e = np.uint64(i)
+            s = state[e]
+            act, a, b, c = random_legal_move(s, AGENT, AGENT_ACT, AGENT_SHARE)
+            step_episode(s, r, partners, act, a, b, c, reports[e])
+            totals[e, 1] += reports[e].reward
+            totals[e, 3] += 1.0
+            if s.outcome != ONGOING:
+                totals[e, 0] += 1.0
+                totals[e, 2] += s.maximum[AGENT]
+                begin_episode(s, r, partners, table)
+            write_features(s, r, AGENT, features[e])
+            write_mask(s, AGENT, masks[e])

@@ -1,0 +1,129 @@
+"""What the rules read and write: one record per episode, one for the rules in force, one per partner.
+
+A batch is an array of episode records. NumPy shows each field of it as an array over the batch (`state["counts"]` has shape (N, 3)),
+compiled code sees one episode by name (`s.counts[k]`), and a batch of one, a slice for a thread or a copy to search from are all just
+array slices. Decision 0002 gives the measurements behind this layout.
+
+Two-sided fields are indexed by side: 0 the agent, 1 the partner. An offer is always stored as the *speaker's own* share.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.config import BargainingConfig
+from edgeworth.games.bargaining.vocabulary import TURN_LIMIT
+
+EPISODE = np.dtype(
+    [
+        ("seed", np.uint64),
+        ("episode", np.uint64),  # how many episodes this seed has begun, so the next one's number
+        ("key", np.uint64),  # randomness of the episode in play
+        ("payoff", np.float64, (2,)),  # points paid at the end
+        ("counts", np.int16, (3,)),  # the pool
+        ("utilities", np.int16, (2, 3)),  # points per unit
+        ("maximum", np.int16, (2,)),  # worth of the whole pool to each side
+        ("offer", np.int16, (2, 3)),  # last offer made by each side, as its own share
+        ("counter", np.int16, (3,)),  # the partner's standard counter-offer, its own share
+        ("memory", np.int16, (2,)),  # what the partner remembers (its file says what)
+        ("deal", np.int16, (3,)),  # the agent's share of the closed deal
+        ("partner", np.int16),  # row of the partner table
+        ("insists", np.int16, (2,)),  # how often each side has insisted
+        ("turn", np.int16),  # moves made so far
+        ("offered", np.int8, (2,)),  # whether each side has an offer standing
+        ("insisted", np.int8, (2,)),  # whether that offer came as an INSIST
+        ("last_act", np.int8, (2,)),
+        ("outcome", np.int8),
+        ("history", np.int8, (TURN_LIMIT, 5)),  # one line per move: side, act, the speaker's share (zeros where the act states none)
+    ],
+    align=True,
+)
+
+RULES = np.dtype(
+    [
+        ("discount_at", np.float64, (TURN_LIMIT + 1,)),  # factor on a deal closed by the t-th move
+        ("reservation", np.float64, (2,)),  # share of the maximum that no deal pays
+        ("insist_price", np.float64),
+        ("illegal_penalty", np.float64),
+        ("sudden_end", np.float64),
+        ("max_turns", np.int16),
+        ("opens", np.int8),  # 0 agent, 1 partner, 2 drawn
+        ("disagree_passes", np.bool_),
+        ("penalty_on_illegal", np.bool_),
+        ("reveal", np.bool_),
+        ("normalize", np.bool_),
+        ("from_table", np.bool_),  # contexts are rows of a table, else drawn uniformly
+        ("min_count", np.int16),
+        ("max_count", np.int16),
+    ],
+    align=True,
+)
+
+PARTNER_PROGRAM = np.dtype(
+    [
+        ("cumulative", np.float64),  # upper end of this member's slice of [0, 1)
+        ("accept", np.int32, (TURN_LIMIT + 1,)),  # acceptance threshold by turn, basis points of its maximum
+        ("accept_insist", np.int32, (TURN_LIMIT + 1,)),  # the same for an offer that came as an INSIST
+        ("floor", np.int32),  # least it ever asks for itself, basis points
+        ("patience", np.int16),
+        ("kind", np.int8),
+        ("counter", np.int8),
+    ],
+    align=True,
+)
+
+REPORT = np.dtype(
+    [
+        ("reward", np.float64),
+        ("partner_reward", np.float64),
+        ("maximum", np.float64),  # what the whole pool was worth to the agent
+        ("deal", np.int16, (3,)),
+        ("turns", np.int16),
+        ("outcome", np.int8),
+        ("partner_act", np.int8),  # the partner's move in this step, UNSAID if it made none
+    ],
+    align=True,
+)
+
+VIEW_WIDTH = 21
+"""Columns of a view, what one side may know: `VIEW` names them."""
+VIEW: dict[str, slice | int] = {
+    "counts": slice(0, 3),
+    "my_utilities": slice(3, 6),
+    "partner_utilities": slice(6, 9),
+    "last_partner_offer_for_me": slice(9, 12),
+    "my_last_offer": slice(12, 15),
+    "last_partner_act": 15,
+    "turns_remaining": 16,
+    "partner_has_spoken": 17,
+    "my_maximum": 18,
+    "partner_maximum": 19,
+    "i_have_offered": 20,
+}
+
+BASE_FEATURES = 18
+"""counts 3, my utilities 3, partner's utilities 3, partner's last act 5, its offer to me 3, turns left 1; all in [0, 1]."""
+
+OPENERS = {"agent": 0, "partner": 1, "random": 2}
+
+
+def rules_record(config: BargainingConfig, max_count: int, from_table: bool) -> NDArray[np.void]:
+    """The rules in force as the record that compiled code reads."""
+    rules = np.zeros(1, RULES)
+    row = rules[0]
+    row["discount_at"] = [config.discount ** max(0, t - 2) for t in range(TURN_LIMIT + 1)]
+    row["reservation"] = config.reservation
+    row["insist_price"] = config.insist_price
+    row["illegal_penalty"] = config.illegal_penalty
+    row["sudden_end"] = config.sudden_end
+    row["max_turns"] = config.max_turns
+    row["opens"] = OPENERS[config.opens]
+    row["disagree_passes"] = config.disagree == "passes"
+    row["penalty_on_illegal"] = config.on_illegal == "penalty"
+    row["reveal"] = config.reveal_partner_utilities
+    row["normalize"] = config.normalize
+    row["from_table"] = from_table
+    row["min_count"] = config.min_count
+    row["max_count"] = max_count
+    return rules

@@ -1,0 +1,70 @@
+"""Randomness as a pure function of (seed, episode, step, what for).
+
+Every draw is a hash of its address, so nothing depends on the order of draws, on the size of the batch, on threads or on who else
+is playing. An episode has a key, made from the seed and the episode's number; a draw hashes the key with the step, the purpose and
+an index. The hash is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), applied to the counter as that generator does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgeworth.compiled import Bits, Int, Real, compiled
+from edgeworth.errors import InvalidOption
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+MIX_B = np.uint64(0x94D049BB133111EB)
+EPISODE_SALT = np.uint64(0xD1B54A32D192ED03)
+
+STEP_SHIFT = np.uint64(24)
+PURPOSE_SHIFT = np.uint64(8)
+TWO_TO_MINUS_53 = 1.0 / 9007199254740992.0
+
+
+@compiled
+def mix(bits: Bits) -> Bits:
+    """SplitMix64's finaliser: every input bit reaches every output bit."""
+    bits = np.uint64(bits)
+    bits = (bits ^ (bits >> np.uint64(30))) * MIX_A
+    bits = (bits ^ (bits >> np.uint64(27))) * MIX_B
+    return bits ^ (bits >> np.uint64(31))
+
+
+@compiled
+def episode_key(seed: Bits, episode: Bits) -> Bits:
+    """The key of one episode of one seed."""
+    return mix(mix(np.uint64(seed) + GOLDEN) ^ (np.uint64(episode) * EPISODE_SALT + GOLDEN))
+
+
+@compiled
+def draw(key: Bits, step: Int, purpose: Int, index: Int) -> Bits:
+    """64 random bits at the address (step, purpose, index) of an episode; purpose < 65,536 and index < 256."""
+    address = (np.uint64(step) << STEP_SHIFT) | (np.uint64(purpose) << PURPOSE_SHIFT) | np.uint64(index)
+    return mix(np.uint64(key) + (address + np.uint64(1)) * GOLDEN)
+
+
+@compiled
+def below(bits: Bits, bound: Int) -> Int:
+    """A whole number in 0..bound-1 from 64 bits (bias under bound / 2**32)."""
+    return np.int64(((bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+@compiled
+def unit(bits: Bits) -> Real:
+    """A float in [0, 1) from 64 bits."""
+    return np.float64(bits >> np.uint64(11)) * TWO_TO_MINUS_53
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system's entropy, for callers who named none."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def checked_seed(seed: object) -> int:
+    """The seed as a whole number in 0..2**63-1, or an error that says what arrived."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise InvalidOption(f"seed is {seed!r}; expected a whole number from 0 to 2**63-1.")
+    if not 0 <= int(seed) < 2**63:
+        raise InvalidOption(f"seed is {seed}; expected a whole number from 0 to 2**63-1.")
+    return int(seed)
