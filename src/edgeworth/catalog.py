@@ -41,6 +41,7 @@ NEGOTIATORS = {
 
 ENVIRONMENTS = {
     "DealOrNoDialog-v0": "edgeworth.envs.negotiation:NegotiationEnv",
+    "DealOrNoDialogFlat-v0": "edgeworth.envs.flat_action:FlatActionEnv",
 }
 
 TABLES: MappingProxyType[str, dict[str, str]] = MappingProxyType(

@@ -24,6 +24,7 @@ USES_THIS_MODULE = b"edgeworth.compiled import"
 
 # What compiled functions take and give. Numba infers the machine types; these names are for the reader.
 Int: TypeAlias = Any
+Flag: TypeAlias = Any
 Real: TypeAlias = Any
 Bits: TypeAlias = Any
 Record: TypeAlias = Any
@@ -34,7 +35,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Compile a rule on first call, without the interpreter lock, cached on disk."""
-    dispatcher = numba.njit(error_model="numpy", nogil=True)(function)
+    dispatcher: Any = numba.njit(error_model="numpy", nogil=True)(function)
     try:
         dispatcher._cache = _RuleCache(function)
     except RuntimeError:  # no folder to keep it in: compile in memory

@@ -77,7 +77,8 @@ class BargainingConfig:
     def from_options(cls, scenario: str | None = None, **options: Any) -> BargainingConfig:
         """The options of a scenario (default `classic`), changed by the ones given."""
         settings = dict(load_scenario(scenario)) if scenario is not None else {}
-        return build(cls, {**settings, **options}, "option")
+        config: BargainingConfig = build(cls, {**settings, **options}, "option")
+        return config
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:

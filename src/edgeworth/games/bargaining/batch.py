@@ -6,6 +6,7 @@ hands to its user is copied there, not here.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -35,24 +36,27 @@ NO_CONTEXTS = np.zeros((0, 9), np.int16)
 class BargainingBatch:
     """`size` episodes played side by side, each with a seed of its own."""
 
-    def __init__(self, config: BargainingConfig, size: int) -> None:
+    def __init__(self, config: BargainingConfig, size: int, two_player: bool = False) -> None:
         if size < 1:
             raise InvalidOption(f"The number of environments is {size}; expected 1 or more.")
         source: ContextSource = build(catalog.resolve("context source", config.contexts), config.context_options, config.contexts)
         partner: Partner = build(catalog.resolve("partner", config.partner), config.partner_options, f"partner {config.partner}")
         table = source.table()
         self.config = config
-        self.size = size
         self.max_count = largest_count(config, table)
-        self.rules = rules_record(config, self.max_count, from_table=table is not None)
+        self.rules = rules_record(config, self.max_count, from_table=table is not None, two_player=two_player)
         self.partners = partner.programs(config)
         self.table: ContextTable = NO_CONTEXTS if table is None else table
         self.state = np.zeros(size, EPISODE)
-        self.reports = np.zeros(size, REPORT)
-        self.views = np.zeros((size, VIEW_WIDTH), np.int16)
-        self.final_views = np.zeros((size, VIEW_WIDTH), np.int16)
-        self.masks = np.zeros((size, 5), np.int8)
+        self._allocate(size)
         self.started = False
+
+    def _allocate(self, size: int) -> None:
+        self.size = size
+        self.reports = np.zeros(size, REPORT)
+        self.views = np.zeros((size, VIEW_WIDTH), np.int32)
+        self.final_views = np.zeros((size, VIEW_WIDTH), np.int32)
+        self.masks = np.zeros((size, 5), np.int8)
 
     def seed(self, seeds: int | Sequence[int | None] | None) -> None:
         """Give every episode slot a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
@@ -81,9 +85,7 @@ class BargainingBatch:
         if len(contexts):
             self.check_contexts(contexts)
         everybody = np.ones(self.size, np.bool_) if chosen is None else chosen
-        rules.reset_batch(
-            self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks
-        )
+        rules.reset_batch(self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks)
         self.started = True
 
     def check_contexts(self, contexts: ContextTable) -> None:
@@ -104,7 +106,7 @@ class BargainingBatch:
         if self.config.normalize and min(worth) == 0:
             raise InvalidContext("A side values nothing in the pool, so the context cannot be normalised; give it a utility above 0.")
 
-    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: bool) -> None:
+    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: int = rules.NEVER) -> None:
         """One step of every episode, or an error before anything has changed."""
         if not self.started:
             raise EpisodeOver("The talks have not begun; call reset() before step().")
@@ -124,19 +126,56 @@ class BargainingBatch:
         if illegal != rules.ALL_LEGAL:
             raise self.illegal_action(illegal, AGENT, int(acts[illegal]), shares[illegal])
 
-    def move(self, side: int, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> None:
-        """One move of one side in every episode, or an error before anything has changed."""
+    def move(self, side: int, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float64]:
+        """One move of one side in every episode, or an error before anything has changed; returns what each move cost at once."""
         if not self.started:
             raise EpisodeOver("The talks have not begun; call reset() first.")
-        illegal = rules.move_batch(self.state, self.rules, side, acts, shares)
+        charges = np.zeros(self.size)
+        illegal = rules.move_batch(self.state, self.rules, side, acts, shares, charges)
         if illegal != rules.ALL_LEGAL:
             raise self.illegal_action(illegal, side, int(acts[illegal]), shares[illegal])
+        return charges
+
+    def replies(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What each episode's partner says now; of the state, only its memory changes."""
+        acts, shares = np.empty(self.size, np.int64), np.empty((self.size, 3), np.int64)
+        rules.reply_batch(self.state, self.rules, self.partners, acts, shares)
+        return acts, shares
+
+    def look(self, side: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """What one side may know of every episode, and its mask, in fresh arrays."""
+        views, masks = np.empty_like(self.views), np.empty_like(self.masks)
+        rules.view_batch(self.state, self.rules, side, views, masks)
+        return views, masks
+
+    def selected(self, chosen: NDArray[np.bool_]) -> BargainingBatch:
+        """A batch of copies of the chosen episodes under the same rules, for playing on with some or searching from them."""
+        part = self.over(self.state[chosen])
+        part.views[:], part.masks[:] = self.views[chosen], self.masks[chosen]
+        return part
+
+    def over(self, state: NDArray[np.void]) -> BargainingBatch:
+        """A batch of these episodes under the same rules and partners, writing to `state` in place."""
+        part = copy.copy(self)
+        part.state = state
+        part._allocate(len(state))
+        part.started = True
+        return part
+
+    def write_back(self, part: BargainingBatch, chosen: NDArray[np.bool_]) -> None:
+        """Put the episodes of a selected batch back where they came from."""
+        self.state[chosen] = part.state
+        self.views[chosen], self.masks[chosen] = part.views, part.masks
 
     def features(self, side: int = AGENT, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """The 18 base features of every episode."""
         out = np.empty((self.size, BASE_FEATURES), np.float32) if out is None else out
         rules.features_batch(self.state, self.rules, side, out)
         return out
+
+    def legal_now(self) -> tuple[NDArray[np.int8], NDArray[np.int16]] | None:
+        """The agent's masks of acts and caps of shares, or None before the first episode."""
+        return (self.masks, self.state["counts"]) if self.started else None
 
     def random_actions(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """A legal action for every episode, drawn from its own randomness."""

@@ -1,8 +1,8 @@
 """Where pools and utilities come from: uniform draws, or the exact Lewis table.
 
-`uniform`: counts 1 to 4 per type, utilities 0 to 10, independent. `lewis`: the task of Lewis et al. (2017) — 5 to 7 items, every type present,
-each side's whole pool worth exactly 10, every type valued by someone and some type by both — sampled from the table of all such contexts,
-so that nothing is drawn and thrown away.
+`uniform`: counts 1 to 4 per type, utilities 0 to 10, independent. `lewis`: the task of Lewis et al. (2017) — 5 to 7 items, every
+type present, each side's whole pool worth exactly 10, every type valued by someone and some type by both — sampled from the table
+of all such contexts, so that nothing is drawn and thrown away.
 """
 
 from __future__ import annotations
@@ -125,8 +125,7 @@ def lewis_table() -> ContextTable:
         rows += [
             (*counts, *mine, *theirs)
             for mine, theirs in itertools.product(worth_ten, repeat=2)
-            if all(m + t > 0 for m, t in zip(mine, theirs, strict=True))
-            and any(m * t > 0 for m, t in zip(mine, theirs, strict=True))
+            if all(m + t > 0 for m, t in zip(mine, theirs, strict=True)) and any(m * t > 0 for m, t in zip(mine, theirs, strict=True))
         ]
     return np.array(rows, np.int16)
 

@@ -6,7 +6,7 @@ INSIST, END) must lie within the pool. AGREE and DISAGREE state no share; what s
 
 from __future__ import annotations
 
-from edgeworth.compiled import Array, Int, Record, compiled
+from edgeworth.compiled import Array, Flag, Int, Record, compiled
 from edgeworth.games.bargaining.vocabulary import (
     AGREE,
     DISAGREE,
@@ -29,13 +29,13 @@ RULES_BROKEN = {
 
 
 @compiled
-def carries_share(act: Int) -> bool:
+def carries_share(act: Int) -> Flag:
     """Whether the act states the speaker's share."""
     return act == PROPOSE or act == INSIST or act == END
 
 
 @compiled
-def within_pool(s: Record, a: Int, b: Int, c: Int) -> bool:
+def within_pool(s: Record, a: Int, b: Int, c: Int) -> Flag:
     """Whether a share takes no more than there is."""
     return 0 <= a <= s.counts[0] and 0 <= b <= s.counts[1] and 0 <= c <= s.counts[2]
 

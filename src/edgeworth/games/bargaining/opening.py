@@ -24,16 +24,21 @@ UTILITY_LEVELS = UTILITY_LIMIT + 1
 def draw_context(s: Record, r: Record, table: Array) -> None:
     """Draw the pool and both sides' utilities: a row of the table, or uniform."""
     if r.from_table:
-        row = table[np.uint64(below(draw(s.key, 0, COUNTS, 0), table.shape[0]))]
-        for k in range(3):
-            s.counts[k] = row[k]
-            s.utilities[AGENT, k] = row[3 + k]
-            s.utilities[PARTNER, k] = row[6 + k]
+        place_context(s, table[np.uint64(below(draw(s.key, 0, COUNTS, 0), table.shape[0]))])
         return
     for k in range(3):
         s.counts[k] = r.min_count + below(draw(s.key, 0, COUNTS, k), r.max_count - r.min_count + 1)
     for side in range(2):
         draw_utilities(s, r, side)
+
+
+@compiled
+def place_context(s: Record, row: Array) -> None:
+    """Lay out a given context: nine numbers, counts and both sides' utilities."""
+    for k in range(3):
+        s.counts[k] = row[k]
+        s.utilities[AGENT, k] = row[3 + k]
+        s.utilities[PARTNER, k] = row[6 + k]
 
 
 @compiled
@@ -85,8 +90,8 @@ def open_talks(s: Record, r: Record, partners: Array) -> None:
     s.partner = draw_partner(s, partners)
     p = partners[np.uint64(s.partner)]
     prepare_partner(s, p)
-    opener = below(draw(s.key, 0, OPENER, 0), 2) if r.opens == DRAWN else r.opens
-    if opener == PARTNER:
+    s.opener = below(draw(s.key, 0, OPENER, 0), 2) if r.opens == DRAWN else r.opens
+    if s.opener == PARTNER and not r.two_player:
         act, a, b, c = partner_reply(s, r, p)
         move(s, r, PARTNER, act, a, b, c)
 

@@ -6,7 +6,7 @@ exact comparison of integers. Only the last step, from points to reward, uses fl
 
 from __future__ import annotations
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Flag, Int, Real, Record, compiled
 from edgeworth.games.bargaining.vocabulary import (
     AGENT,
     AGENT_AGREED,
@@ -38,7 +38,7 @@ def offered_worth(s: Record, side: Int) -> Int:
 
 
 @compiled
-def meets(points: Int, maximum: Int, threshold: Int) -> bool:
+def meets(points: Int, maximum: Int, threshold: Int) -> Flag:
     """Whether the points reach a threshold, given in basis points of the maximum."""
     return points * BASIS_POINTS >= threshold * maximum
 

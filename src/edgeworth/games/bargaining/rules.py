@@ -11,30 +11,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgeworth.compiled import Array, Int, Record, compiled
+from edgeworth.compiled import Array, Int, Real, Record, compiled
 from edgeworth.games.bargaining.legality import LEGAL, legality, random_legal_move, write_mask
 from edgeworth.games.bargaining.moves import move
-from edgeworth.games.bargaining.opening import begin_episode, open_talks
+from edgeworth.games.bargaining.opening import begin_episode, open_talks, place_context
 from edgeworth.games.bargaining.partners.reply import partner_reply
 from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE
 from edgeworth.games.bargaining.views import write_features, write_view
 from edgeworth.games.bargaining.vocabulary import AGENT, INSIST, LOST_TURN, ONGOING, PARTNER, UNSAID
 
 ALL_LEGAL = -1
+NEVER, SAME_STEP, NEXT_STEP = range(3)
+"""When an episode that has ended is followed by the next: Gymnasium's autoreset modes."""
 
 
 @compiled
-def step_episode(
-    s: Record, r: Record, partners: Array, act: Int, a: Int, b: Int, c: Int, report: Record
-) -> None:
-    """The agent's move and the partner's reply, with the agent's reward."""
+def charged_move(s: Record, r: Record, side: Int, act: Int, a: Int, b: Int, c: Int) -> Real:
+    """A side's move and what it costs at once: the price of an INSIST, or the penalty of an illegal action, which also loses the turn."""
     charge = 0.0
-    if r.penalty_on_illegal and legality(s, AGENT, act, a, b, c) != LEGAL:
+    if r.penalty_on_illegal and legality(s, side, act, a, b, c) != LEGAL:
         act = LOST_TURN
         charge = r.illegal_penalty
     elif act == INSIST:
         charge = r.insist_price
-    move(s, r, AGENT, act, a, b, c)
+    move(s, r, side, act, a, b, c)
+    return charge
+
+
+@compiled
+def step_episode(s: Record, r: Record, partners: Array, act: Int, a: Int, b: Int, c: Int, report: Record) -> None:
+    """The agent's move and the partner's reply, with the agent's reward."""
+    charge = charged_move(s, r, AGENT, act, a, b, c)
     report.partner_act = UNSAID
     if s.outcome == ONGOING:
         reply, x, y, z = partner_reply(s, r, partners[np.uint64(s.partner)])
@@ -43,25 +50,25 @@ def step_episode(
     report.outcome = s.outcome
     report.turns = s.turn
     report.reward = s.payoff[AGENT] - charge
-    report.partner_reward = 0.0
+    report.partner_reward = s.payoff[PARTNER]
     if s.outcome != ONGOING:
-        report.partner_reward = s.payoff[PARTNER] - r.insist_price * s.insists[PARTNER]
+        report.partner_reward -= r.insist_price * s.insists[PARTNER]
     report.maximum = s.maximum[AGENT]
     for k in range(3):
         report.deal[k] = s.deal[k]
 
 
 @compiled
-def find_illegal(state: Array, rules: Array, side: Int, acts: Array, shares: Array) -> Int:
+def find_illegal(state: Array, rules: Array, side: Int, acts: Array, shares: Array, skip_ended: bool) -> Int:
     """Index of the first episode whose move may not be made, or ALL_LEGAL."""
     r = rules[0]
     for i in range(state.shape[0]):
         e = np.uint64(i)
         s = state[e]
-        if r.penalty_on_illegal:
-            if s.outcome != ONGOING:
+        if s.outcome != ONGOING:
+            if not skip_ended:
                 return i
-        elif legality(s, side, acts[e], shares[e, 0], shares[e, 1], shares[e, 2]) != LEGAL:
+        elif not r.penalty_on_illegal and legality(s, side, acts[e], shares[e, 0], shares[e, 1], shares[e, 2]) != LEGAL:
             return i
     return ALL_LEGAL
 
@@ -78,39 +85,49 @@ def step_batch(
     views: Array,
     masks: Array,
     final_views: Array,
-    autoreset: bool,
+    autoreset: Int,
 ) -> Int:
     """One step of every episode, all or nothing: returns the index of an illegal action before anything has changed.
 
-    With `autoreset` an episode that ends is followed at once by the next: `views` and `masks` then show the new one and
-    `final_views` the end of the old.
+    `autoreset` SAME_STEP begins the next episode as soon as one has ended: `views` and `masks` then show the new one and `final_views` the
+    end of the old. NEXT_STEP begins it with the following step, whose action is not read. NEVER leaves it to the caller.
     """
-    illegal = find_illegal(state, rules, AGENT, acts, shares)
+    illegal = find_illegal(state, rules, AGENT, acts, shares, autoreset == NEXT_STEP)
     if illegal != ALL_LEGAL:
         return illegal
     r = rules[0]
     for i in range(state.shape[0]):
         e = np.uint64(i)
         s = state[e]
-        step_episode(s, r, partners, acts[e], shares[e, 0], shares[e, 1], shares[e, 2], reports[e])
-        if s.outcome != ONGOING and autoreset:
-            write_view(s, r, AGENT, final_views[e])
+        if s.outcome != ONGOING:
             begin_episode(s, r, partners, table)
+            clear_report(s, reports[e])
+        else:
+            step_episode(s, r, partners, acts[e], shares[e, 0], shares[e, 1], shares[e, 2], reports[e])
+            if s.outcome != ONGOING and autoreset == SAME_STEP:
+                write_view(s, r, AGENT, final_views[e])
+                begin_episode(s, r, partners, table)
         write_view(s, r, AGENT, views[e])
         write_mask(s, AGENT, masks[e])
     return ALL_LEGAL
 
 
 @compiled
+def clear_report(s: Record, report: Record) -> None:
+    """The report of a step that only began an episode."""
+    report.reward = 0.0
+    report.partner_reward = 0.0
+    report.outcome = ONGOING
+    report.partner_act = s.last_act[PARTNER]
+    report.turns = s.turn
+    report.maximum = s.maximum[AGENT]
+    for k in range(3):
+        report.deal[k] = 0
+
+
+@compiled
 def reset_batch(
-    state: Array,
-    rules: Array,
-    partners: Array,
-    table: Array,
-    contexts: Array,
-    chosen: Array,
-    views: Array,
-    masks: Array,
+    state: Array, rules: Array, partners: Array, table: Array, contexts: Array, chosen: Array, views: Array, masks: Array
 ) -> None:
     """Begin the next episode of the chosen ones; `contexts` has a row for each, or none where contexts are drawn."""
     r = rules[0]
@@ -120,41 +137,43 @@ def reset_batch(
         if chosen[e]:
             begin_episode(s, r, partners, table)
             if contexts.shape[0] > 0:
-                row = contexts[e]
-                for k in range(3):
-                    s.counts[k] = row[k]
-                    s.utilities[AGENT, k] = row[3 + k]
-                    s.utilities[PARTNER, k] = row[6 + k]
+                place_context(s, contexts[e])
                 open_talks(s, r, partners)
         write_view(s, r, AGENT, views[e])
         write_mask(s, AGENT, masks[e])
 
 
 @compiled
-def move_batch(state: Array, rules: Array, side: Int, acts: Array, shares: Array) -> Int:
+def move_batch(state: Array, rules: Array, side: Int, acts: Array, shares: Array, charges: Array) -> Int:
     """One move of one side in every episode, all or nothing; the two-player game without a built-in partner."""
-    illegal = find_illegal(state, rules, side, acts, shares)
+    illegal = find_illegal(state, rules, side, acts, shares, False)
     if illegal != ALL_LEGAL:
         return illegal
     r = rules[0]
     for i in range(state.shape[0]):
         e = np.uint64(i)
-        move(state[e], r, side, acts[e], shares[e, 0], shares[e, 1], shares[e, 2])
+        charges[e] = charged_move(state[e], r, side, acts[e], shares[e, 0], shares[e, 1], shares[e, 2])
     return ALL_LEGAL
 
 
 @compiled
 def reply_batch(state: Array, rules: Array, partners: Array, acts: Array, shares: Array) -> None:
-    """What each episode's partner would do now, written to `acts` and `shares`; only its memory changes."""
+    """What each episode's partner says now, written to `acts` and `shares`; of the state, only its memory changes."""
     r = rules[0]
     for i in range(state.shape[0]):
         e = np.uint64(i)
         s = state[e]
-        act, a, b, c = partner_reply(s, r, partners[np.uint64(s.partner)])
-        acts[e] = act
-        shares[e, 0] = a
-        shares[e, 1] = b
-        shares[e, 2] = c
+        acts[e], shares[e, 0], shares[e, 1], shares[e, 2] = partner_reply(s, r, partners[np.uint64(s.partner)])
+
+
+@compiled
+def view_batch(state: Array, rules: Array, side: Int, views: Array, masks: Array) -> None:
+    """What one side may know of every episode, and the acts it may choose."""
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        write_view(state[e], r, side, views[e])
+        write_mask(state[e], side, masks[e])
 
 
 @compiled
@@ -171,11 +190,7 @@ def random_actions(state: Array, acts: Array, shares: Array) -> None:
     """A legal action for every episode, drawn from the episode's own randomness."""
     for i in range(state.shape[0]):
         e = np.uint64(i)
-        act, a, b, c = random_legal_move(state[e], AGENT, AGENT_ACT, AGENT_SHARE)
-        acts[e] = act
-        shares[e, 0] = a
-        shares[e, 1] = b
-        shares[e, 2] = c
+        acts[e], shares[e, 0], shares[e, 1], shares[e, 2] = random_legal_move(state[e], AGENT, AGENT_ACT, AGENT_SHARE)
 
 
 @compiled

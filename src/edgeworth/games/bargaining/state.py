@@ -35,6 +35,7 @@ EPISODE = np.dtype(
         ("insisted", np.int8, (2,)),  # whether that offer came as an INSIST
         ("last_act", np.int8, (2,)),
         ("outcome", np.int8),
+        ("opener", np.int8),  # the side that speaks first
         ("history", np.int8, (TURN_LIMIT, 5)),  # one line per move: side, act, the speaker's share (zeros where the act states none)
     ],
     align=True,
@@ -49,6 +50,7 @@ RULES = np.dtype(
         ("sudden_end", np.float64),
         ("max_turns", np.int16),
         ("opens", np.int8),  # 0 agent, 1 partner, 2 drawn
+        ("two_player", np.bool_),  # nobody speaks for the partner
         ("disagree_passes", np.bool_),
         ("penalty_on_illegal", np.bool_),
         ("reveal", np.bool_),
@@ -87,7 +89,7 @@ REPORT = np.dtype(
 )
 
 VIEW_WIDTH = 21
-"""Columns of a view, what one side may know: `VIEW` names them."""
+"""Columns of a view (32-bit integers), what one side may know: `VIEW` names them."""
 VIEW: dict[str, slice | int] = {
     "counts": slice(0, 3),
     "my_utilities": slice(3, 6),
@@ -108,7 +110,7 @@ BASE_FEATURES = 18
 OPENERS = {"agent": 0, "partner": 1, "random": 2}
 
 
-def rules_record(config: BargainingConfig, max_count: int, from_table: bool) -> NDArray[np.void]:
+def rules_record(config: BargainingConfig, max_count: int, from_table: bool, two_player: bool) -> NDArray[np.void]:
     """The rules in force as the record that compiled code reads."""
     rules = np.zeros(1, RULES)
     row = rules[0]
@@ -119,6 +121,7 @@ def rules_record(config: BargainingConfig, max_count: int, from_table: bool) -> 
     row["sudden_end"] = config.sudden_end
     row["max_turns"] = config.max_turns
     row["opens"] = OPENERS[config.opens]
+    row["two_player"] = two_player
     row["disagree_passes"] = config.disagree == "passes"
     row["penalty_on_illegal"] = config.on_illegal == "penalty"
     row["reveal"] = config.reveal_partner_utilities

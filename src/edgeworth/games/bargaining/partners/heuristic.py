@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.compiled import Int, Record, compiled
+from edgeworth.compiled import Flag, Int, Record, compiled
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import UnknownName
 from edgeworth.games.bargaining.partners.program import COUNTERS, HEURISTIC, check_share, program
@@ -21,7 +21,7 @@ from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, PARTNER, PROPOSE
 
 
 @compiled
-def accepts(s: Record, p: Record) -> bool:
+def accepts(s: Record, p: Record) -> Flag:
     """Whether the agent's standing offer reaches the threshold in force for this turn and for the way it was made."""
     if s.offered[AGENT] == 0:
         return False

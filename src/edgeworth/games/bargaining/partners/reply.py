@@ -9,7 +9,7 @@ from __future__ import annotations
 from edgeworth.compiled import Int, Record, compiled
 from edgeworth.games.bargaining.partners import heuristic, random, time_dependent, tit_for_tat, walk_away
 from edgeworth.games.bargaining.partners.counters import prepare_counter
-from edgeworth.games.bargaining.partners.program import HEURISTIC, RANDOM, TIME_DEPENDENT, TIT_FOR_TAT, WALK_AWAY
+from edgeworth.games.bargaining.partners.program import HEURISTIC, TIME_DEPENDENT, TIT_FOR_TAT, WALK_AWAY
 
 _heuristic_reply = heuristic.reply
 _random_reply = random.reply

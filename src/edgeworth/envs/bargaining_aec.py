@@ -1,0 +1,146 @@
+"""The two-player game for PettingZoo: a learner on either side of the table, over the same rules.
+
+`player_0` is side 0 and `player_1` side 1; who opens is drawn by the seed unless `opens` says "agent" (player_0) or "partner".
+Actions are joint numbers (`games/bargaining/joint_actions.py`), observations a dictionary of the six keys of `DealOrNoDialog-v0`,
+seen from the player's own seat, and `action_mask`. The parallel view is PettingZoo's own conversion for games in turns: both
+players submit an action, and the one whose turn it is not is not read.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel
+
+from edgeworth.config import BargainingConfig
+from edgeworth.envs.legal_spaces import LegalDiscrete
+from edgeworth.envs.negotiation_spaces import checked_act, fixed_contexts, normalised, observation_space
+from edgeworth.errors import IllegalAction, UnknownName
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.joint_actions import decode, joint_action_count, joint_masks
+from edgeworth.games.bargaining.talks import moves_of, talks_table, triple_of
+from edgeworth.games.bargaining.vocabulary import Outcome
+
+PLAYERS = ("player_0", "player_1")
+
+
+class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
+    """Two learners divide a pool in turns."""
+
+    metadata = {  # noqa: RUF012 - PettingZoo's own way
+        "render_modes": ["ansi"],
+        "name": "deal_or_no_dialog_v0",
+        "is_parallelizable": False,
+        "render_fps": 1,
+    }
+
+    def __init__(self, scenario: str | None = None, render_mode: str | None = None, **options: Any) -> None:
+        super().__init__()
+        if render_mode not in (None, "ansi"):
+            raise UnknownName("render mode", render_mode, ["ansi"])
+        self.config = BargainingConfig.from_options(scenario, **options)
+        self.batch = BargainingBatch(self.config, 1, two_player=True)
+        self.render_mode = render_mode
+        self.possible_agents = list(PLAYERS)
+        self.agents: list[str] = []
+
+    @cache  # noqa: B019 - PettingZoo asks for the same object every time
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """What a player sees from its own seat, and its mask."""
+        mask = spaces.MultiBinary(joint_action_count(self.batch.max_count))
+        return spaces.Dict({**observation_space(self.config, self.batch.max_count).spaces, "action_mask": mask})
+
+    @cache  # noqa: B019
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Act and share as one number."""
+        side = PLAYERS.index(agent)
+
+        def mask_now() -> NDArray[np.int8] | None:
+            return joint_masks(self.batch.state, side, self.batch.max_count)[0] if self.batch.started else None
+
+        return LegalDiscrete(joint_action_count(self.batch.max_count), mask_now)
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin the seed's first episode, or without a seed the next one."""
+        contexts = fixed_contexts(options, 1)
+        if len(contexts):
+            self.batch.check_contexts(contexts)
+        self.batch.seed(seed)
+        self.batch.reset(contexts)
+        self.agents = list(PLAYERS)
+        self.rewards = dict.fromkeys(PLAYERS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(PLAYERS, 0.0)
+        self.terminations = dict.fromkeys(PLAYERS, False)
+        self.truncations = dict.fromkeys(PLAYERS, False)
+        self.infos: dict[str, dict[str, Any]] = {player: {} for player in PLAYERS}
+        self.agent_selection = PLAYERS[self._side_to_move()]
+
+    def step(self, action: int | None) -> None:
+        """Make the selected player's move."""
+        if self.terminations[self.agent_selection]:
+            self._was_dead_step(action)
+            return
+        side = PLAYERS.index(self.agent_selection)
+        if action is None:
+            raise IllegalAction(f"The action of {self.agent_selection} is None; expected a joint action number.", "action_shape")
+        acts, shares = decode(np.array([checked_act(action)], np.int64), self.batch.max_count)
+        charge = float(self.batch.move(side, acts, shares)[0])
+        state = self.batch.state[0]
+        outcome = Outcome(int(state["outcome"]))
+        self._cumulative_rewards[self.agent_selection] = 0.0
+        self.rewards = {player: float(state["payoff"][i]) for i, player in enumerate(PLAYERS)}
+        self.rewards[self.agent_selection] -= charge
+        if outcome != Outcome.ONGOING:
+            self.terminations = dict.fromkeys(PLAYERS, True)
+            deal = triple_of(state["deal"]) if outcome.is_deal else None
+            self.infos = {player: {"outcome": outcome.name, "deal": deal} for player in PLAYERS}
+        self.agent_selection = PLAYERS[1 - side]
+        self._accumulate_rewards()
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        """What a player may know now, and the actions it may choose when its turn comes."""
+        side = PLAYERS.index(agent)
+        row = self.batch.look(side)[0][0]
+        mine, theirs = row[3:6], row[6:9]
+        scaled = self.config.normalize
+        return {
+            "counts": row[0:3],
+            "my_utilities": normalised(row[0:3], mine, row[18]) if scaled else mine,
+            "partner_utilities": normalised(row[0:3], theirs, row[19]) if scaled else theirs,
+            "last_partner_act": row.item(15),
+            "last_partner_offer_for_me": row[9:12],
+            "turns_remaining": row.item(16),
+            "action_mask": joint_masks(self.batch.state, side, self.batch.max_count)[0],
+        }
+
+    def render(self) -> str | None:
+        """The talks as a table of text, from player_0's seat."""
+        if self.render_mode is None:
+            return None
+        state = self.batch.state[0]
+        context = Context(triple_of(state["counts"]), triple_of(state["utilities"][0]), triple_of(state["utilities"][1]))
+        moves = moves_of(state["history"], int(state["turn"]))
+        return talks_table(context, moves, reveal_partner=True, outcome=Outcome(int(state["outcome"])))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _side_to_move(self) -> int:
+        state = self.batch.state[0]
+        return int(state["opener"] + state["turn"]) % 2
+
+
+def bargaining_aec(scenario: str | None = None, render_mode: str | None = None, **options: Any) -> BargainingAEC:
+    """The two-player game, one player at a time."""
+    return BargainingAEC(scenario, render_mode, **options)
+
+
+def bargaining_parallel(scenario: str | None = None, render_mode: str | None = None, **options: Any) -> Any:
+    """The two-player game with both players' actions at once; `infos[player]["active_agent"]` names the one that will be read."""
+    return turn_based_aec_to_parallel(BargainingAEC(scenario, render_mode, **options))

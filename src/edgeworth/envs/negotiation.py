@@ -1,0 +1,126 @@
+"""`DealOrNoDialog-v0`: one bargaining episode at a time, as a Gymnasium environment.
+
+A batch of one over the compiled rules. `docs/games/bargaining.md` describes the game, its observations, actions, rewards and options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from edgeworth.config import BargainingConfig
+from edgeworth.envs.negotiation_spaces import (
+    action_space,
+    checked_act,
+    checked_share,
+    fixed_contexts,
+    normalised,
+    observation_space,
+)
+from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
+from edgeworth.games.bargaining import rules
+from edgeworth.games.bargaining.batch import NO_CONTEXTS, BargainingBatch
+from edgeworth.games.bargaining.contexts import Context, Triple
+from edgeworth.games.bargaining.talks import Move, moves_of, talks_table, triple_of
+from edgeworth.games.bargaining.vocabulary import Outcome
+
+Observation = dict[str, Any]
+RENDER_MODES = ["ansi"]
+
+
+class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
+    """Divide a pool of items with a partner whose utilities you cannot see."""
+
+    metadata = {"render_modes": RENDER_MODES, "render_fps": 1}  # noqa: RUF012 - Gymnasium's own way
+
+    def __init__(self, scenario: str | None = None, render_mode: str | None = None, **options: Any) -> None:
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise UnknownName("render mode", render_mode, RENDER_MODES)
+        self.config = BargainingConfig.from_options(scenario, **options)
+        self.batch = BargainingBatch(self.config, 1)
+        self.render_mode = render_mode
+        self.observation_space = observation_space(self.config, self.batch.max_count)
+        self.action_space: spaces.Dict = action_space(self.batch)
+        self._acts = np.zeros(1, np.int64)
+        self._shares = np.zeros((1, 3), np.int64)
+        self._history: tuple[Move, ...] = ()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+        """Begin the seed's first episode, or without a seed the next one."""
+        contexts = fixed_contexts(options, 1)
+        if len(contexts):
+            self.batch.check_contexts(contexts)
+        super().reset(seed=seed)
+        self.batch.seed(seed)
+        self.batch.reset(contexts if len(contexts) else NO_CONTEXTS)
+        self._history = moves_of(self.batch.state["history"][0], int(self.batch.state["turn"][0]))
+        row = self.batch.views[0].copy()
+        return self._observation(row), self._info(row)
+
+    def step(self, action: Mapping[str, Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Make the agent's move and hear the partner's reply."""
+        batch = self.batch
+        try:
+            act, share = action["act_type"], action["oA"]
+        except (KeyError, TypeError, IndexError) as error:
+            raise IllegalAction(f"The action is {action!r}; expected a mapping with act_type and oA.", "action_shape") from error
+        self._acts[0] = checked_act(act)
+        self._shares[0] = checked_share(share)
+        batch.step(self._acts, self._shares, rules.NEVER)
+        report = batch.reports[0]
+        row = batch.views[0].copy()
+        outcome = report["outcome"].item()
+        known = len(self._history)
+        self._history += moves_of(batch.state["history"][0][known:], report["turns"].item() - known)
+        info = self._info(row)
+        if outcome:
+            info.update(self._ending(report, Outcome(outcome)))
+        return self._observation(row), report["reward"].item(), outcome != 0, False, info
+
+    def render(self) -> str | None:
+        """The talks as a table of text."""
+        if self.render_mode is None:
+            gymnasium.logger.warn('render() does nothing without a render mode; make the environment with render_mode="ansi".')
+            return None
+        if not self.batch.started:
+            raise EpisodeOver("There is nothing to show yet; call reset() before render().")
+        outcome = Outcome(int(self.batch.state["outcome"][0]))
+        return talks_table(self.context, self._history, self.config.reveal_partner_utilities or outcome != Outcome.ONGOING, outcome)
+
+    @property
+    def context(self) -> Context:
+        """The context in play, the partner's utilities included; for yardsticks and pages, not for the agent."""
+        state = self.batch.state[0]
+        return Context(triple_of(state["counts"]), triple_of(state["utilities"][0]), triple_of(state["utilities"][1]))
+
+    def _observation(self, row: NDArray[np.int32]) -> Observation:
+        mine: NDArray[Any] = row[3:6]
+        theirs: NDArray[Any] = row[6:9]
+        if self.config.normalize:
+            mine, theirs = normalised(row[0:3], mine, row[18]), normalised(row[0:3], theirs, row[19])
+        return {
+            "counts": row[0:3],
+            "my_utilities": mine,
+            "partner_utilities": theirs,
+            "last_partner_act": row.item(15),
+            "last_partner_offer_for_me": row[9:12],
+            "turns_remaining": row.item(16),
+        }
+
+    def _info(self, row: NDArray[np.int32]) -> dict[str, Any]:
+        return {
+            "action_mask": self.batch.masks[0].copy(),
+            "oA_max": row[0:3].copy(),
+            "partner_has_spoken": row.item(17) == 1,
+            "my_last_offer": row[12:15],
+            "history": self._history,
+        }
+
+    def _ending(self, report: np.void, outcome: Outcome) -> dict[str, Any]:
+        deal: Triple | None = triple_of(report["deal"]) if outcome.is_deal else None
+        return {"outcome": outcome.name, "partner_reward": report["partner_reward"].item(), "deal": deal}

@@ -1,0 +1,180 @@
+"""`DealOrNoDialog-v0` as a vector environment: N episodes per call of the compiled rules.
+
+`gymnasium.make_vec("DealOrNoDialog-v0", num_envs=N)` returns it. Episode *i* of seed s plays exactly what a single environment with
+seed s + i plays. By default an episode that ends is followed at once by the next (same-step autoreset): observations and masks show
+the new episode, `infos["final_obs"]` and `infos["final_info"]` the end of the old one, valid where `infos["_final_obs"]` is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from edgeworth.config import BargainingConfig
+from edgeworth.envs.negotiation_spaces import (
+    action_space,
+    batch_action_space,
+    checked_acts,
+    checked_shares,
+    fixed_contexts,
+    normalised,
+    observation_space,
+)
+from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownName
+from edgeworth.games.bargaining import rules
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.talks import moves_of, talks_table
+from edgeworth.games.bargaining.vocabulary import Outcome
+
+Observation = dict[str, Any]
+RULE_OF_MODE = {
+    AutoresetMode.SAME_STEP: rules.SAME_STEP,
+    AutoresetMode.NEXT_STEP: rules.NEXT_STEP,
+    AutoresetMode.DISABLED: rules.NEVER,
+}
+
+
+class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any]]):
+    """Many bargaining episodes side by side."""
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        scenario: str | None = None,
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        **options: Any,
+    ) -> None:
+        if render_mode not in (None, "ansi"):
+            raise UnknownName("render mode", render_mode, ["ansi"])
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
+        self.config = BargainingConfig.from_options(scenario, **options)
+        self.batch = BargainingBatch(self.config, num_envs)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.single_observation_space = observation_space(self.config, self.batch.max_count)
+        self.single_action_space = action_space(self.batch)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_action_space(self.batch)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin new episodes: all of them, or those that `options["reset_mask"]` names."""
+        given = dict(options or {})
+        chosen = self._checked_mask(given.pop("reset_mask", None))
+        contexts = fixed_contexts(given, self.num_envs)
+        if len(contexts):
+            self.batch.check_contexts(contexts)
+        if isinstance(seed, int | np.integer) or seed is None:
+            super().reset(seed=None if seed is None else int(seed))
+        self.batch.seed(seed)
+        self.batch.reset(contexts, chosen)
+        views = self.batch.views.copy()
+        return self._observations(views), self._infos(views)
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """One step of every episode, or an error before any has moved."""
+        try:
+            acts, shares = actions["act_type"], actions["oA"]
+        except (KeyError, TypeError, IndexError) as error:
+            raise IllegalAction(f"The actions are {actions!r}; expected a mapping with act_type and oA.", "action_shape") from error
+        self.batch.step(checked_acts(acts, self.num_envs), checked_shares(shares, self.num_envs), RULE_OF_MODE[self.autoreset_mode])
+        views = self.batch.views.copy()
+        reports = self.batch.reports
+        ended = reports["outcome"] != 0
+        infos = self._infos(views)
+        if ended.any():
+            self._add_endings(infos, ended)
+        return self._observations(views), reports["reward"].copy(), ended, np.zeros(self.num_envs, np.bool_), infos
+
+    def random_actions(self) -> dict[str, NDArray[np.int64]]:
+        """A legal action for every episode, drawn from the episode's own randomness."""
+        acts, shares = self.batch.random_actions()
+        return {"act_type": acts, "oA": shares}
+
+    def features(self, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """The 18 base features of every episode, written into `out` where it is given."""
+        return self.batch.features(out=out)
+
+    def contexts(self) -> list[Context]:
+        """The contexts in play, the partners' utilities included; for yardsticks, not for the agent."""
+        state = self.batch.state
+        rows = np.concatenate([state["counts"], state["utilities"].reshape(self.num_envs, -1)], axis=1)
+        return [Context.from_row(row) for row in rows]
+
+    def render(self) -> tuple[str, ...] | None:
+        """The talks of every episode as tables of text."""
+        if self.render_mode is None:
+            return None
+        if not self.batch.started:
+            raise EpisodeOver("There is nothing to show yet; call reset() before render().")
+        outcomes = [Outcome(int(o)) for o in self.batch.state["outcome"]]
+        histories = [moves_of(h, int(t)) for h, t in zip(self.batch.state["history"], self.batch.state["turn"], strict=True)]
+        reveal = self.config.reveal_partner_utilities
+        return tuple(
+            talks_table(context, moves, reveal or outcome != Outcome.ONGOING, outcome)
+            for context, moves, outcome in zip(self.contexts(), histories, outcomes, strict=True)
+        )
+
+    def _observations(self, views: NDArray[np.int32]) -> Observation:
+        counts, mine, theirs = views[:, 0:3], views[:, 3:6], views[:, 6:9]
+        scaled = self.config.normalize
+        return {
+            "counts": counts,
+            "my_utilities": normalised(counts, mine, views[:, 18:19]) if scaled else mine,
+            "partner_utilities": normalised(counts, theirs, views[:, 19:20]) if scaled else theirs,
+            "last_partner_act": views[:, 15],
+            "last_partner_offer_for_me": views[:, 9:12],
+            "turns_remaining": views[:, 16],
+        }
+
+    def _infos(self, views: NDArray[np.int32]) -> dict[str, Any]:
+        return {
+            "action_mask": self.batch.masks.copy(),
+            "oA_max": views[:, 0:3].copy(),
+            "partner_has_spoken": views[:, 17] == 1,
+            "my_last_offer": views[:, 12:15],
+            "history": self.batch.state["history"][:, : self.config.max_turns].copy(),
+        }
+
+    def _add_endings(self, infos: dict[str, Any], ended: NDArray[np.bool_]) -> None:
+        reports = self.batch.reports
+        endings = {
+            "outcome": reports["outcome"].copy(),
+            "partner_reward": reports["partner_reward"].copy(),
+            "deal": reports["deal"].copy(),
+        }
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            infos["final_obs"] = self._observations(self.batch.final_views.copy())
+            infos["final_info"] = {**endings, **{f"_{key}": ended for key in endings}}
+            infos["_final_obs"] = infos["_final_info"] = ended
+        else:
+            infos.update(endings)
+            infos.update({f"_{key}": ended for key in endings})
+
+    def _checked_mask(self, mask: Any) -> NDArray[np.bool_] | None:
+        if mask is None:
+            return None
+        array = np.asarray(mask)
+        if array.shape != (self.num_envs,) or array.dtype != np.bool_ or not array.any():
+            raise InvalidOption(f"reset_mask is {mask!r}; expected {self.num_envs} booleans, at least one of them true.")
+        if not self.batch.started:
+            raise EpisodeOver("reset_mask needs a batch that is already playing; call reset() without it first.")
+        return array
+
+
+def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError as error:
+        raise UnknownName("autoreset mode", mode, [m.value for m in AutoresetMode]) from error

@@ -1,0 +1,57 @@
+"""Numbers over episodes: an estimate, its interval, the sample size and the seeds, always together.
+
+Intervals are percentile bootstraps over episodes, with a seed of their own, so that a table regenerates to the digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 1000
+CONFIDENCE = 0.95
+BLOCK = 4_000_000
+"""Most draws held in memory at once."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A quantity with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def mean(values: NDArray[np.float64], seed: int = 0) -> Estimate:
+    """The mean over episodes."""
+    return ratio(values, np.ones_like(values), seed)
+
+
+def ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int = 0) -> Estimate:
+    """Σ numerator / Σ denominator over episodes, such as reward over maximum."""
+    n = len(numerators)
+    samples = _resampled_ratios(numerators, denominators, np.random.default_rng(seed))
+    low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Estimate(float(numerators.sum() / denominators.sum()), float(low), float(high), n)
+
+
+def _resampled_ratios(numerators: NDArray[np.float64], denominators: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    n = len(numerators)
+    per_block = max(1, BLOCK // n)
+    blocks = []
+    for begin in range(0, RESAMPLES, per_block):
+        rows = rng.integers(0, n, (min(per_block, RESAMPLES - begin), n))
+        blocks.append(numerators[rows].sum(axis=1) / denominators[rows].sum(axis=1))
+    return np.concatenate(blocks)

@@ -1,0 +1,176 @@
+"""The exact best response to a partner whose utilities are known, by backward induction through the rules themselves.
+
+Against a deterministic partner the talks are a tree: every agent move leads to one reply. The search plays all moves of all open states
+through the compiled rules, layer by layer, and merges states that the rest of the talks cannot tell apart. Against the random partner the
+value has a closed recursion, since its replies do not depend on what it is offered. A sudden end is averaged over, not sampled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.frontier import all_shares
+from edgeworth.games.bargaining.partners.program import RANDOM
+from edgeworth.games.bargaining.talks import Move
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, END, INSIST, ONGOING, PARTNER, PROPOSE, Side
+
+States = NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What the best response earns on average, and the agent's moves along its path (the first move only against a random partner)."""
+
+    value: float
+    moves: tuple[Move, ...]
+
+
+def best_response(context: Context, config: BargainingConfig, opens: Side = Side.AGENT) -> Response:
+    """The most an agent can earn from this partner in this context, and how."""
+    batch = BargainingBatch(config, 1)
+    if len(batch.partners) > 1:
+        raise InvalidOption("The best response needs one partner; a population has several.")
+    if batch.partners[0]["kind"] == RANDOM:
+        return _response_to_random(context, batch, opens)
+    batch.rules["opens"] = int(opens)
+    batch.rules["sudden_end"] = 0.0
+    batch.seed(0)
+    batch.reset(np.array([context.row()], np.int16))
+    return _Search(batch, config).response()
+
+
+class _Search:
+    """Backward induction over the states that one partner can lead to."""
+
+    def __init__(self, batch: BargainingBatch, config: BargainingConfig) -> None:
+        self.batch = batch
+        self.sudden_end = config.sudden_end
+        self.passes = config.disagree == "passes"
+        self.shares = all_shares(tuple(int(n) for n in batch.state["counts"][0]))  # type: ignore[arg-type]
+
+    def response(self) -> Response:
+        values, choices, children = self._solve(self.batch.state.copy())
+        moves: list[Move] = []
+        slot, layer = 0, 0
+        while True:
+            act, *share = (int(n) for n in choices[layer][slot])
+            stated = act in (PROPOSE, INSIST, END)
+            moves.append(Move(AGENT, act, (share[0], share[1], share[2]) if stated else None))
+            slot = int(children[layer][slot])
+            layer += 1
+            if slot < 0:
+                return Response(float(values[0]), tuple(moves))
+
+    def _solve(self, layer: States) -> tuple[NDArray[np.float64], list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+        """Values of a layer of agent states, with the best move and its child state in every layer from here on."""
+        owners, acts, shares = self._moves(layer)
+        played = layer[owners]
+        values, settled = self._play(played, acts, shares)
+        open_moves = np.flatnonzero(~settled)
+        child_of = np.full(len(owners), -1, np.int64)
+        choices: list[NDArray[np.int64]] = []
+        children: list[NDArray[np.int64]] = []
+        if open_moves.size:
+            following, index = self._merged(played[open_moves])
+            child_of[open_moves] = index
+            later, choices, children = self._solve(following)
+            nothing = self._no_deal(played[open_moves])
+            stay = self._survives(played["turn"][open_moves] - 1) * self._survives(played["turn"][open_moves])
+            values[open_moves] += stay * later[index] + (1.0 - stay) * nothing
+        best = np.full(len(layer), -1, np.int64)
+        order = np.lexsort((-np.arange(len(owners)), settled, values, owners))
+        best[owners[order]] = order  # the last of each owner: the highest value, and of equals one that closes now
+        moves = np.concatenate([acts[best, None], shares[best]], axis=1)
+        return values[best], [moves, *choices], [child_of[best], *children]
+
+    def _moves(self, layer: States) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Every move worth considering in every state: all offers both ways, AGREE, DISAGREE, and the one END that can match."""
+        n, size = len(layer), len(self.shares)
+        per_state = 2 * size + 3
+        owners = np.repeat(np.arange(n), per_state)
+        acts = np.tile(np.concatenate([np.full(size, PROPOSE), np.full(size, INSIST), [AGREE, DISAGREE, END]]), n)
+        shares = np.tile(np.concatenate([self.shares, self.shares, np.zeros((3, 3), np.int64)]), (n, 1))
+        claimed = np.where(layer["offered"][:, PARTNER, None] > 0, layer["offer"][:, PARTNER], layer["counts"])
+        shares[per_state - 1 :: per_state] = layer["counts"] - claimed
+        legal = (acts != AGREE) | (layer["offered"][owners, PARTNER] > 0)
+        return owners[legal], acts[legal], shares[legal]
+
+    def _play(self, states: States, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Make the moves and hear the replies, in place; what each has paid so far, and whether it has ended."""
+        values = -self.batch.over(states).move(AGENT, acts, shares)
+        ended = states["outcome"] != ONGOING
+        values[ended] += states["payoff"][ended, AGENT]
+        going = np.flatnonzero(~ended)
+        if going.size:
+            rest = self.batch.over(states[going])
+            rest.move(PARTNER, *rest.replies())
+            states[going] = rest.state
+            closed = going[rest.state["outcome"] != ONGOING]
+            heard = self._survives(states["turn"][closed] - 1)
+            values[closed] += heard * states["payoff"][closed, AGENT] + (1.0 - heard) * self._no_deal(states[closed])
+            ended[closed] = True
+        return values, ended
+
+    def _survives(self, moves: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Probability that the talks outlive this move, given that it left them open."""
+        return np.where(moves > 1, 1.0 - self.sudden_end, 1.0)
+
+    def _no_deal(self, states: States) -> NDArray[np.float64]:
+        rules = self.batch.rules[0]
+        whole = np.full(len(states), 10.0) if rules["normalize"] else states["maximum"][:, AGENT].astype(np.float64)
+        return np.asarray(rules["reservation"][AGENT] * whole)
+
+    def _merged(self, states: States) -> tuple[States, NDArray[np.int64]]:
+        """One state for all that the rest of the talks cannot tell apart, and where each went.
+
+        A refused offer of the agent's is forgotten unless a pass can leave it standing.
+        """
+        forgotten = np.zeros_like(states["offer"][:, AGENT])
+        mine = states["offer"][:, AGENT] if self.passes else forgotten
+        insisted = states["insisted"][:, AGENT] if self.passes else forgotten[:, 0]
+        key = np.column_stack(
+            [states["turn"], states["memory"], states["offer"][:, PARTNER], states["offered"][:, PARTNER], mine, insisted]
+        )
+        _, first, index = np.unique(key, axis=0, return_index=True, return_inverse=True)
+        return states[first], index.reshape(-1)
+
+
+def _response_to_random(context: Context, batch: BargainingBatch, opens: Side) -> Response:
+    """Ask for everything until the random partner's own offer beats what waiting is worth."""
+    config = batch.config
+    if config.disagree == "passes":
+        raise InvalidOption('The best response to the random partner is worked out for disagree="ends" only.')
+    rules = batch.rules[0]
+    scale = 10.0 / max(context.my_maximum, 1) if config.normalize else 1.0
+    worths = scale * (all_shares(context.counts) @ np.array(context.my_utilities))
+    whole, nothing = float(worths.max()), float(rules["reservation"][AGENT]) * scale * context.my_maximum
+    stay = 1.0 - config.sudden_end
+    ask: dict[int, float] = {}
+    for turn in range(config.max_turns - 1, -1, -1):
+        if turn + 1 >= config.max_turns:
+            ask[turn] = nothing
+            continue
+        closed = float(rules["discount_at"][turn + 2])
+        matched = (closed * whole + (len(worths) - 1) * nothing) / len(worths)
+        next_turn = turn + 2
+        if next_turn < config.max_turns:
+            agreed = float(rules["discount_at"][next_turn + 1]) * worths
+            offered = float(np.maximum(agreed, max(ask[next_turn], nothing)).mean())
+        else:
+            offered = nothing
+        kept = stay if turn + 2 > 1 else 1.0
+        reply = (closed * whole + nothing + matched + 2.0 * (kept * offered + (1.0 - kept) * nothing)) / 5.0
+        heard = stay if turn + 1 > 1 else 1.0
+        ask[turn] = max(nothing, heard * reply + (1.0 - heard) * nothing)
+    everything = Move(AGENT, PROPOSE, context.counts)
+    if opens == Side.AGENT:
+        return Response(ask[0], (everything,))
+    agreed = float(rules["discount_at"][2]) * worths
+    return Response(float(np.maximum(agreed, ask[1]).mean()), (everything,))
