@@ -14,10 +14,10 @@ import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 
 import numba
-from numba.core import caching
+from numba.core import caching, types
 
 PACKAGE = Path(__file__).resolve().parent
 USES_THIS_MODULE = b"edgeworth.compiled import"
@@ -35,12 +35,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Compile a rule on first call, without the interpreter lock, cached on disk."""
-    dispatcher: Any = numba.njit(error_model="numpy", nogil=True)(function)
+    dispatcher: Any = numba.njit(error_model="numpy", nogil=True, no_cfunc_wrapper=True)(function)
+    _forget_literals(dispatcher)
     try:
         dispatcher._cache = _RuleCache(function)
     except RuntimeError:  # no folder to keep it in: compile in memory
         pass
     return cast(Function, dispatcher)
+
+
+def _forget_literals(dispatcher: Any) -> None:
+    """Compile once per argument type; Numba would compile once more for every constant that a caller passes."""
+    resolve = dispatcher.get_call_template
+
+    def resolve_types(args: Any, kws: Any) -> Any:
+        return resolve(tuple(types.unliteral(a) for a in args), {k: types.unliteral(a) for k, a in kws.items()})
+
+    dispatcher.get_call_template = resolve_types
 
 
 @functools.cache
@@ -81,7 +92,7 @@ class _UserWide(_Stamped, caching.UserWideCacheLocator):
 
 
 class _RuleCacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes = [_UserProvided, _InTree, _InTreeReadOnly, _UserWide]
+    _locator_classes: ClassVar = [_UserProvided, _InTree, _InTreeReadOnly, _UserWide]
 
 
 class _RuleCache(caching.FunctionCache):

@@ -1,0 +1,44 @@
+"""The command line: `edgeworth play | demo | analyse | yardstick | bench`.
+
+Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
+1 a run that failed.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from edgeworth.cli import analyse, bench, demo, play, yardstick
+from edgeworth.cli.console import complain
+from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
+
+app = typer.Typer(
+    name="edgeworth",
+    help="A laboratory for strategic agents: bargaining and auction design.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command("play")(play.play)
+app.command("demo")(demo.demo)
+app.command("analyse")(analyse.analyse)
+app.command("yardstick")(yardstick.yardstick_command)
+app.add_typer(bench.app, name="bench")
+
+
+def main() -> None:
+    """Run a command; our own errors become one sentence and an exit status."""
+    try:
+        app()
+    except (InvalidOption, InvalidContext) as error:
+        complain(str(error))
+        sys.exit(2)
+    except EdgeworthError as error:
+        complain(str(error))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        complain("Stopped.")
+        sys.exit(130)

@@ -56,10 +56,10 @@ def _play_chunk(config: BargainingConfig, negotiator: Negotiator, size: int, see
         reward[going] += part.reports["reward"]
         partner_reward[going] = part.reports["partner_reward"]
     state = batch.state
-    return Episodes(reward, partner_reward, _maximum(batch), state["outcome"].copy(), state["turn"].copy())
+    return Episodes(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy())
 
 
-def _maximum(batch: BargainingBatch) -> NDArray[np.float64]:
+def maximum_rewards(batch: BargainingBatch) -> NDArray[np.float64]:
     """The worth of the whole pool to the agent, in the units the environment pays."""
     if batch.config.normalize:
         return np.full(batch.size, 10.0)

@@ -6,7 +6,7 @@ changing the partner's utilities does not change its choice. One that sets `know
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ Moves = tuple[NDArray[np.int64], NDArray[np.int64]]
 class Negotiator(Protocol):
     """Chooses the agent's moves."""
 
-    knows_partner: bool
+    knows_partner: ClassVar[bool]
 
     def choose(self, batch: BargainingBatch) -> Moves:
         """A legal move for every episode; what it says for one that has ended is not read."""

@@ -85,9 +85,8 @@ def oracle_value(s: Record, r: Record, p: Record, opener: Int) -> Real:
         prepare_counter(s, p)
     nothing = r.reservation[AGENT] * in_reward_units(s, r, AGENT, s.maximum[AGENT])
     best = nothing
-    refused = 0
     for turn in range(opener, r.max_turns, 2):
-        if not still_there(p, refused):
+        if not still_there(p, turn // 2):
             break
         alive = survival(r, turn)
         if turn > 0:
@@ -99,7 +98,6 @@ def oracle_value(s: Record, r: Record, p: Record, opener: Int) -> Real:
             best = max(best, heard * asked + (1.0 - heard) * nothing)
             insisted = r.discount_at[turn + 2] * best_accepted(s, r, p.accept_insist[turn + 1])
             best = max(best, heard * insisted + (1.0 - heard) * nothing - alive * r.insist_price)
-        refused += 1
     return best
 
 
@@ -252,6 +250,13 @@ def offer_limit(batch: BargainingBatch, opener: int) -> int:
     rules, partner = batch.rules[0], batch.partners[0]
     answered = len(range(opener, int(rules["max_turns"]) - 1, 2))
     return min(answered, int(partner["patience"]) + 1) if partner["kind"] == WALK_AWAY else answered
+
+
+def offers_before_agreeing(batch: BargainingBatch, opener: int) -> int:
+    """How many refused offers still leave the agent a move at the table, to AGREE with."""
+    rules, partner = batch.rules[0], batch.partners[0]
+    left = (int(rules["max_turns"]) - 1 - opener) // 2
+    return min(left, int(partner["patience"])) if partner["kind"] == WALK_AWAY else left
 
 
 def bayes_plan(context: Context, batch: BargainingBatch, opener: int, offers: int | None = None) -> Plan:

@@ -1,0 +1,101 @@
+"""`edgeworth bench`: how fast the games are, against plain Python, NumPy and OpenSpiel.
+
+The yardsticks live in `benchmarks/` at the root of a checkout and are not part of the installed package.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from edgeworth.cli.console import AsJson, Seed, err, out, print_json, write_json
+from edgeworth.errors import InvalidOption
+
+app = typer.Typer(help="Measure speed, with the marks it should reach.", no_args_is_help=True)
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+@app.callback()
+def bench() -> None:
+    """Measure speed, with the marks it should reach."""
+
+
+@app.command("env")
+def bench_env(
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")] = 5,
+    seconds: Annotated[float, typer.Option(min=0.01, help="CPU seconds per measurement.")] = 0.5,
+    seed: Seed = 0,
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Also count mismatches against the plain environment (a minute or two).")
+    ] = True,
+    out_file: Annotated[Path, typer.Option("--out", help="Write the result as JSON into this file.")] = Path("results/bench_env.json"),
+    as_json: AsJson = False,
+) -> None:
+    """Compare the compiled bargaining game with a plain environment, a NumPy batch and OpenSpiel.
+
+    Example: edgeworth bench env --repeats 5 --no-check
+    """
+    measure = load_benchmark("bench_env").run
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), console=err, transient=True
+    ) as bar:
+        task = bar.add_task("getting ready", total=1.0)
+
+        def show(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done / total)
+
+        measured = measure(repeats=repeats, seconds=seconds, seed=seed, check=check, progress=show)
+    result = {"command": "edgeworth " + " ".join(shlex.quote(arg) for arg in sys.argv[1:]), **measured}
+    write_json(out_file, result)
+    if as_json:
+        print_json(result)
+    else:
+        out.print(_rates_table(result))
+        out.print()
+        out.print(_marks_table(result))
+
+
+def load_benchmark(name: str) -> Any:
+    """A module of `benchmarks/`, or an error that says where it would be."""
+    if not (CHECKOUT / "benchmarks" / f"{name}.py").is_file():
+        raise InvalidOption(
+            f"`edgeworth bench` needs a checkout with benchmarks/{name}.py, and {CHECKOUT} is none;"
+            " clone the repository and install it with `pip install -e .`."
+        )
+    if str(CHECKOUT) not in sys.path:
+        sys.path.insert(0, str(CHECKOUT))
+    return importlib.import_module(f"benchmarks.{name}")
+
+
+def _rates_table(result: dict[str, Any]) -> Table:
+    plain = result["entries"]["plain_play"]["median"]
+    shown = _table("Steps per CPU second, one core", "entry", "steps/s", "quartiles", "times plain")
+    for entry in result["entries"].values():
+        low, high = entry["interquartile_range"]
+        shown.add_row(entry["label"], f"{entry['median']:,.0f}", f"{low:,.0f} – {high:,.0f}", f"{entry['median'] / plain:,.1f}")
+    return shown
+
+
+def _marks_table(result: dict[str, Any]) -> Table:
+    shown = _table("Marks", "what", "measured", "quartiles", "mark", "met")
+    for row in result["marks"]:
+        low, high = row["interquartile_range"]
+        met = "[green]yes[/]" if row["met"] else "[red]no[/]"
+        measured, wanted = f"{row['median']:,.4g} {row['unit']}".strip(), f"{row['relation']} {row['mark']:g}"
+        shown.add_row(row["name"], measured, f"{low:,.4g} – {high:,.4g}", wanted, met)
+    return shown
+
+
+def _table(title: str, *columns: str) -> Table:
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        shown.add_column(column, justify="left" if column in (columns[0], "met") else "right")
+    return shown

@@ -1,0 +1,115 @@
+"""The scale a negotiator is read on: from random play to the oracle, per scenario, as shares of the agent's maximum.
+
+Every row is Σ reward / Σ maximum over seeded contexts. The oracle and the blind plan are computed exactly for each context (the
+plan averages over the partner's possible utilities); the others are played. All rows of a scenario use the contexts of the same
+seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.negotiators.agree_first import AgreeFirst
+from edgeworth.agents.negotiators.concession import Concession
+from edgeworth.agents.negotiators.greedy import Greedy
+from edgeworth.agents.negotiators.negotiator import Negotiator
+from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.config import BargainingConfig
+from edgeworth.evaluation.episodes import maximum_rewards, play_episodes
+from edgeworth.evaluation.statistics import Estimate, ratio
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.bounds import bayes_plan, offers_before_agreeing, oracle_values
+from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.talks import triple_of
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being computed, how much is done and how much there is."""
+
+PLAYED: dict[str, tuple[str, Negotiator]] = {
+    "concession": ("concede 0.9, 0.8, 0.7, 0.6, then AGREE", Concession()),
+    "agree_first": ("AGREE at first chance", AgreeFirst()),
+    "random": ("random legal", RandomLegal()),
+    "greedy": ("always ask for everything", Greedy()),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One agent on one scenario."""
+
+    agent: str
+    label: str
+    share_of_maximum: Estimate
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """The scale of one scenario, best first."""
+
+    scenario: str
+    rows: tuple[Row, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "scenario": self.scenario,
+            "rows": [{"agent": r.agent, "label": r.label, **r.share_of_maximum.as_dict()} for r in self.rows],
+        }
+
+
+def yardstick(
+    scenario: str, config: BargainingConfig, contexts: int, plan_contexts: int, seed: int, progress: Progress | None = None
+) -> Yardstick:
+    """Compute the scale of a scenario: exact bounds and simple agents."""
+    report = progress or (lambda what, done, total: None)
+    batch = _opened(config, contexts, seed)
+    maximum = maximum_rewards(batch)
+    report("oracle", 0, contexts)
+    rows = [Row("oracle", "oracle: knows the partner's utilities", ratio(oracle_values(batch), maximum, seed))]
+    rows += _plan_rows(_opened(config, plan_contexts, seed), seed, report)
+    for name, (label, negotiator) in PLAYED.items():
+        report(name, 0, contexts)
+        played = play_episodes(config, negotiator, contexts, seed)
+        rows.append(Row(name, label, ratio(played.reward, played.maximum, seed)))
+    report("done", contexts, contexts)
+    return Yardstick(scenario, tuple(rows))
+
+
+def _opened(config: BargainingConfig, size: int, seed: int) -> BargainingBatch:
+    """The first episodes of consecutive seeds, before the agent's first move."""
+    batch = BargainingBatch(config, size)
+    batch.seed(seed)
+    batch.reset()
+    return batch
+
+
+def _plan_rows(batch: BargainingBatch, seed: int, report: Progress) -> list[Row]:
+    """The best blind plan, and the one that makes a fixed number of offers and then agrees."""
+    fixed = min(offers_before_agreeing(batch, opener) for opener in _openers(batch))
+    best, short = np.zeros(batch.size), np.zeros(batch.size)
+    plans: dict[tuple[int, ...], tuple[float, float]] = {}
+    for slot in range(batch.size):
+        state = batch.state[slot]
+        opener = int(state["opener"])
+        context = Context(triple_of(state["counts"]), triple_of(state["utilities"][0]), (0, 0, 0))
+        key = (opener, *context.row())
+        if key not in plans:
+            plans[key] = (bayes_plan(context, batch, opener).value, bayes_plan(context, batch, opener, fixed).value)
+        best[slot], short[slot] = plans[key]
+        if slot % 50 == 0:
+            report("blind plans", slot, batch.size)
+    maximum: NDArray[np.float64] = maximum_rewards(batch)
+    offers = f"{fixed} offer{'s' if fixed != 1 else ''}"
+    return [
+        Row("bayes", "blind Bayes: best plan of offers", ratio(best, maximum, seed)),
+        Row(f"bayes_{fixed}", f"blind Bayes: {offers}, then AGREE", ratio(short, maximum, seed)),
+    ]
+
+
+def _openers(batch: BargainingBatch) -> list[int]:
+    return {"agent": [0], "partner": [1], "random": [0, 1]}[batch.config.opens]

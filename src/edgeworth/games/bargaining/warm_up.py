@@ -1,0 +1,37 @@
+"""Fills the compile cache: plays a few moves of everything that is compiled, so that the first real call starts at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgeworth.config import BargainingConfig
+from edgeworth.games.bargaining import rules
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.bounds import bayes_plan, oracle_values
+from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.joint_actions import decode, encode, joint_masks
+from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, PROPOSE
+
+
+def warm_up() -> None:
+    """Compile every entry point once, with the types that environments and bounds use."""
+    batch = BargainingBatch(BargainingConfig(), 2)
+    batch.seed(0)
+    batch.reset()
+    bayes_plan(Context((1, 1, 1), (1, 2, 3), (0, 0, 0)), batch, opener=0)
+    oracle_values(batch)
+    joint_masks(batch.state, AGENT, batch.max_count)
+    decode(np.array([encode(PROPOSE, (0, 0, 0), batch.max_count)]), batch.max_count)
+    batch.features()
+    batch.step(*batch.random_actions(), rules.SAME_STEP)
+    batch.random_rollout(1)
+    talks = BargainingBatch(BargainingConfig(opens="agent"), 2, two_player=True)
+    talks.seed(0)
+    talks.reset()
+    talks.move(AGENT, np.zeros(2, np.int64), np.zeros((2, 3), np.int64))
+    talks.move(PARTNER, *talks.replies())
+    talks.look(AGENT)
+
+
+if __name__ == "__main__":
+    warm_up()
