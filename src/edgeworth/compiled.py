@@ -14,7 +14,7 @@ import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 from numba.core import caching, types
@@ -35,7 +35,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Compile a rule on first call, without the interpreter lock, cached on disk."""
-    dispatcher: Any = numba.njit(error_model="numpy", nogil=True, no_cfunc_wrapper=True)(function)
+    compile_lazily: Any = numba.njit
+    dispatcher = compile_lazily(error_model="numpy", nogil=True, no_cfunc_wrapper=True, forceinline=True)(function)
     _forget_literals(dispatcher)
     try:
         dispatcher._cache = _RuleCache(function)
@@ -92,7 +93,7 @@ class _UserWide(_Stamped, caching.UserWideCacheLocator):
 
 
 class _RuleCacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes: ClassVar = [_UserProvided, _InTree, _InTreeReadOnly, _UserWide]
+    _locator_classes = [_UserProvided, _InTree, _InTreeReadOnly, _UserWide]  # noqa: RUF012 - as in the base class
 
 
 class _RuleCache(caching.FunctionCache):

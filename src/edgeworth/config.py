@@ -66,6 +66,8 @@ class BargainingConfig:
         _check_range("min_count", self.min_count, *COUNT_RANGE)
         if self.max_count is not None:
             _check_range("max_count", self.max_count, max(1, self.min_count), COUNT_RANGE[1])
+        if self.normalize and self.min_count == 0 and self.contexts == "uniform":
+            raise InvalidOption("normalize needs every type in the pool; set min_count to 1 or more.")
         _check_range("illegal_penalty", self.illegal_penalty, 0.0, 1e6)
         _check_range("discount", self.discount, 0.0, 1.0)
         _check_range("sudden_end", self.sudden_end, 0.0, 1.0)

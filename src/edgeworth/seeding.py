@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgeworth.compiled import Bits, Int, Real, compiled
+from edgeworth.compiled import Array, Bits, Int, Real, compiled
 from edgeworth.errors import InvalidOption
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -19,6 +19,8 @@ EPISODE_SALT = np.uint64(0xD1B54A32D192ED03)
 
 STEP_SHIFT = np.uint64(24)
 PURPOSE_SHIFT = np.uint64(8)
+THIRD_BITS = 21
+THIRD_MASK = np.uint64((1 << THIRD_BITS) - 1)
 TWO_TO_MINUS_53 = 1.0 / 9007199254740992.0
 
 
@@ -32,9 +34,28 @@ def mix(bits: Bits) -> Bits:
 
 
 @compiled
+def seed_stream(seed: Bits) -> Bits:
+    """The stream of keys that belongs to a seed."""
+    return mix(np.uint64(seed) + GOLDEN)
+
+
+@compiled
+def stream_key(stream: Bits, episode: Bits) -> Bits:
+    """The key of one episode of a stream."""
+    return mix(np.uint64(stream) ^ (np.uint64(episode) * EPISODE_SALT + GOLDEN))
+
+
+@compiled
 def episode_key(seed: Bits, episode: Bits) -> Bits:
     """The key of one episode of one seed."""
-    return mix(mix(np.uint64(seed) + GOLDEN) ^ (np.uint64(episode) * EPISODE_SALT + GOLDEN))
+    return stream_key(seed_stream(seed), episode)
+
+
+@compiled
+def seed_streams(seeds: Array, streams: Array) -> None:
+    """The streams of many seeds."""
+    for i in range(seeds.shape[0]):
+        streams[i] = seed_stream(seeds[i])
 
 
 @compiled
@@ -51,6 +72,13 @@ def below(bits: Bits, bound: Int) -> Int:
 
 
 @compiled
+def third_below(bits: Bits, which: Int, bound: Int) -> Int:
+    """A whole number in 0..bound-1 from one of three separate thirds of 64 bits (bias under bound / 2**21)."""
+    word = (bits >> np.uint64(THIRD_BITS * which)) & THIRD_MASK
+    return np.int64((word * np.uint64(bound)) >> np.uint64(THIRD_BITS))
+
+
+@compiled
 def unit(bits: Bits) -> Real:
     """A float in [0, 1) from 64 bits."""
     return np.float64(bits >> np.uint64(11)) * TWO_TO_MINUS_53
@@ -58,7 +86,12 @@ def unit(bits: Bits) -> Real:
 
 def fresh_seed() -> int:
     """A seed from the operating system's entropy, for callers who named none."""
-    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return fresh_seeds(1)[0]
+
+
+def fresh_seeds(size: int) -> list[int]:
+    """Several such seeds."""
+    return [int(seed) >> 1 for seed in np.random.SeedSequence().generate_state(size, np.uint64)]
 
 
 def checked_seed(seed: object) -> int:

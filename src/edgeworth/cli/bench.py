@@ -34,7 +34,7 @@ def bench_env(
     seconds: Annotated[float, typer.Option(min=0.01, help="CPU seconds per measurement.")] = 0.5,
     seed: Seed = 0,
     check: Annotated[
-        bool, typer.Option("--check/--no-check", help="Also count mismatches against the plain environment (a minute or two).")
+        bool, typer.Option("--check/--no-check", help="Also count mismatches against the plain environment (a few minutes).")
     ] = True,
     out_file: Annotated[Path, typer.Option("--out", help="Write the result as JSON into this file.")] = Path("results/bench_env.json"),
     as_json: AsJson = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -72,7 +73,7 @@ def _as_dict(
 
 
 def _introduce(
-    screen: Console, env: NegotiationEnv, scenario: str, seed: int, opener: Side, half: Context, history: tuple[Move, ...]
+    screen: Console, env: NegotiationEnv, scenario: str, seed: int, opener: Side, half: Context, history: Sequence[Move]
 ) -> None:
     screen.print(f"[bold]Edgeworth: dividing a pool with someone you cannot read[/]  (scenario {scenario}, seed {seed})")
     screen.print()
@@ -102,7 +103,7 @@ def _explain(screen: Console, offer: Offer | None, plan: Plan, half: Context, st
     screen.print(f"  [bold]Agent[/]: {offer.act.name} {share_words(offer.share)} — {points} points")
 
 
-def _answer(screen: Console, history: tuple[Move, ...], half: Context, env: NegotiationEnv) -> None:
+def _answer(screen: Console, history: Sequence[Move], half: Context, env: NegotiationEnv) -> None:
     last = history[-1]
     if last.side == AGENT:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -70,7 +71,7 @@ def _differences(scenario: str, config: Any) -> dict[str, Any]:
     return {name: getattr(config, name) for name in base.__dataclass_fields__ if getattr(config, name) != getattr(base, name)}
 
 
-def _show_moves(screen: Any, moves: tuple[Move, ...], env: NegotiationEnv) -> None:
+def _show_moves(screen: Any, moves: Sequence[Move], env: NegotiationEnv) -> None:
     for move in moves:
         who = "You" if move.side == Side.AGENT else "Partner"
         verb = act_name(move.act)

@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from edgeworth.config import BargainingConfig
-from edgeworth.envs.legal_spaces import LegalDiscrete
+from edgeworth.envs.legal_spaces import SafeDiscrete
 from edgeworth.envs.negotiation_spaces import checked_act, fixed_contexts, normalised, observation_space
 from edgeworth.errors import IllegalAction, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.joint_actions import decode, joint_action_count, joint_masks
-from edgeworth.games.bargaining.talks import moves_of, talks_table, triple_of
+from edgeworth.games.bargaining.talks import history_of, talks_table, triple_of
 from edgeworth.games.bargaining.vocabulary import Outcome
 
 PLAYERS = ("player_0", "player_1")
@@ -59,12 +58,7 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
     @cache  # noqa: B019
     def action_space(self, agent: str) -> spaces.Discrete:
         """Act and share as one number."""
-        side = PLAYERS.index(agent)
-
-        def mask_now() -> NDArray[np.int8] | None:
-            return joint_masks(self.batch.state, side, self.batch.max_count)[0] if self.batch.started else None
-
-        return LegalDiscrete(joint_action_count(self.batch.max_count), mask_now)
+        return SafeDiscrete(self.batch.max_count, self.batch.least_counts)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin the seed's first episode, or without a seed the next one."""
@@ -125,7 +119,7 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
             return None
         state = self.batch.state[0]
         context = Context(triple_of(state["counts"]), triple_of(state["utilities"][0]), triple_of(state["utilities"][1]))
-        moves = moves_of(state["history"], int(state["turn"]))
+        moves = history_of(state["history"], int(state["turn"]))
         return talks_table(context, moves, reveal_partner=True, outcome=Outcome(int(state["outcome"])))
 
     def close(self) -> None:

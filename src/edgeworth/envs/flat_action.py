@@ -16,11 +16,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from edgeworth.envs.legal_spaces import LegalDiscrete, LegalMultiDiscrete
+from edgeworth.envs.legal_spaces import SafeDiscrete, SafeMultiDiscrete
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
 from edgeworth.errors import IllegalAction
-from edgeworth.games.bargaining.joint_actions import decode, joint_action_count, joint_masks
+from edgeworth.games.bargaining.joint_actions import decode, joint_masks
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import AGENT
 
@@ -42,7 +42,7 @@ class FlatActionEnv(gymnasium.Env[Any, Any]):
         self.inner = NegotiationEnv(**options)
         self.render_mode = self.inner.render_mode
         self.max_count = self.inner.batch.max_count
-        self.action_space = LegalDiscrete(joint_action_count(self.max_count), self._masks_now)
+        self.action_space = SafeDiscrete(self.max_count, self.inner.batch.least_counts)
         self.observation_space = feature_space()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Features, dict[str, Any]]:
@@ -66,9 +66,6 @@ class FlatActionEnv(gymnasium.Env[Any, Any]):
         """The talks as a table of text."""
         return self.inner.render()
 
-    def _masks_now(self) -> Mask | None:
-        return self.action_masks() if self.inner.batch.started else None
-
     def _features(self) -> Features:
         features: Features = self.inner.batch.features()[0]
         return features
@@ -86,9 +83,9 @@ class FlatActionVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
         self.metadata = self.inner.metadata
         self.render_mode = self.inner.render_mode
         self.max_count = self.inner.batch.max_count
-        self.single_action_space = spaces.Discrete(joint_action_count(self.max_count))
+        self.single_action_space = SafeDiscrete(self.max_count, self.inner.batch.least_counts)
         self.single_observation_space = feature_space()
-        self.action_space = LegalMultiDiscrete(np.full(num_envs, joint_action_count(self.max_count)), self._masks_now)
+        self.action_space = SafeMultiDiscrete(num_envs, self.max_count, self.inner.batch.least_counts)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
 
     def reset(
@@ -109,9 +106,6 @@ class FlatActionVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
     def action_masks(self) -> Mask:
         """Every action that is legal now, one row per episode."""
         return joint_masks(self.inner.batch.state, AGENT, self.max_count)
-
-    def _masks_now(self) -> Mask | None:
-        return self.action_masks() if self.inner.batch.started else None
 
     def render(self) -> tuple[str, ...] | None:
         """The talks of every episode as tables of text."""

@@ -1,68 +1,62 @@
-"""Action spaces that know the state: `sample()` draws only legal actions.
+"""Action spaces whose `sample()` is legal in every state.
 
-The legal share depends on the pool and AGREE on whether there is an offer, so a fixed space is too large. These spaces describe the whole
-format of an action, as Gymnasium expects, but draw from what the rules allow at this moment; with an explicit mask they behave as their
-base class does.
+Which actions are legal depends on the pool and on what has been said, and an illegal one is an error by default. A plain `sample()` knows
+neither, so it draws from the actions that no state forbids: any act but AGREE, with a share no larger than the smallest pool the context
+source can give. The spaces still contain every action; to draw from all that are legal now, pass the mask (`info["action_mask"]`, in the
+flat view complete) or use `random_actions()`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-LegalNow = Callable[[], tuple[NDArray[np.int8], NDArray[Any]] | None]
-"""Masks of acts (N, 5) and caps of shares (N, 3), or None before the first episode."""
+from edgeworth.games.bargaining.joint_actions import joint_action_count, joint_mask
+from edgeworth.games.bargaining.vocabulary import AGREE, Act
+
+SAFE_ACTS = np.array([act for act in Act if act != AGREE])
 
 
-class LegalActions(spaces.Dict):
-    """Act and share of one episode (`size` None) or of a batch; `sample()` is legal in the state in play."""
+class SafeActions(spaces.Dict):
+    """Act and share of one episode, or of a batch."""
 
-    def __init__(self, act_type: spaces.Space[Any], share: spaces.Space[Any], legal_now: LegalNow, single: bool) -> None:
+    def __init__(self, act_type: spaces.Space[Any], share: spaces.Space[Any], least_counts: NDArray[np.int16]) -> None:
         super().__init__({"act_type": act_type, "oA": share})
-        self._legal_now = legal_now
-        self._single = single
+        self._least_counts = least_counts
 
     def sample(self, mask: Any = None, probability: Any = None) -> dict[str, Any]:
-        """A legal action, every legal act and every share as likely as the next."""
-        legal = self._legal_now() if mask is None and probability is None else None
-        if legal is None:
+        """An action that is legal in every state, or any action that a mask allows."""
+        if mask is not None or probability is not None:
             return super().sample(mask, probability)
-        masks, caps = legal
-        shares = self["oA"].np_random.integers(0, caps + 1)
-        order = self["act_type"].np_random.random(masks.shape) * masks
-        acts = order.argmax(axis=1)
-        if self._single:
-            return {"act_type": np.int64(acts[0]), "oA": shares[0]}
-        return {"act_type": acts, "oA": shares}
+        acts, shares = self["act_type"], self["oA"]
+        chosen = SAFE_ACTS[acts.np_random.integers(len(SAFE_ACTS), size=acts.shape)]
+        return {"act_type": chosen, "oA": shares.np_random.integers(0, self._least_counts + 1, size=shares.shape)}
 
 
-class LegalDiscrete(spaces.Discrete):
-    """Joint actions of one episode; `sample()` is legal in the state in play."""
+class SafeDiscrete(spaces.Discrete):
+    """Joint actions of one episode."""
 
-    def __init__(self, n: int, mask_now: Callable[[], NDArray[np.int8] | None]) -> None:
-        super().__init__(n)
-        self._mask_now = mask_now
+    def __init__(self, max_count: int, least_counts: NDArray[np.int16]) -> None:
+        super().__init__(joint_action_count(max_count))
+        self._safe = joint_mask(least_counts, max_count, can_agree=False)
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
-        """A legal action, every one as likely as the next."""
-        return super().sample(self._mask_now() if mask is None and probability is None else mask, probability)
+        """An action that is legal in every state, or any action that a mask allows."""
+        return super().sample(self._safe if mask is None and probability is None else mask, probability)
 
 
-class LegalMultiDiscrete(spaces.MultiDiscrete):
-    """Joint actions of a batch of episodes; `sample()` is legal in the states in play."""
+class SafeMultiDiscrete(spaces.MultiDiscrete):
+    """Joint actions of a batch of episodes."""
 
-    def __init__(self, sizes: NDArray[np.int64], masks_now: Callable[[], NDArray[np.int8] | None]) -> None:
-        super().__init__(sizes)
-        self._masks_now = masks_now
+    def __init__(self, size: int, max_count: int, least_counts: NDArray[np.int16]) -> None:
+        super().__init__([joint_action_count(max_count)] * size)
+        self._safe = np.flatnonzero(joint_mask(least_counts, max_count, can_agree=False))
 
     def sample(self, mask: Any = None, probability: Any = None) -> NDArray[np.int64]:
-        """Legal actions, every one as likely as the next."""
-        masks = self._masks_now() if mask is None and probability is None else None
-        if masks is None:
+        """Actions that are legal in every state, or any that the masks allow."""
+        if mask is not None or probability is not None:
             return super().sample(mask, probability)
-        order = self.np_random.random(masks.shape) * masks
-        return np.asarray(order.argmax(axis=1), np.int64)
+        return self._safe[self.np_random.integers(len(self._safe), size=self.shape)]

@@ -23,14 +23,14 @@ from edgeworth.envs.negotiation_spaces import (
     observation_space,
 )
 from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
-from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import NO_CONTEXTS, BargainingBatch
-from edgeworth.games.bargaining.contexts import Context, Triple
-from edgeworth.games.bargaining.talks import Move, moves_of, talks_table, triple_of
-from edgeworth.games.bargaining.vocabulary import Outcome
+from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.talks import History, history_of, talks_table, triple_of
+from edgeworth.games.bargaining.vocabulary import AGENT_AGREED, ONGOING, SELECTIONS_MATCHED, Outcome
 
 Observation = dict[str, Any]
 RENDER_MODES = ["ansi"]
+OUTCOME_NAMES = tuple(outcome.name for outcome in Outcome)
 
 
 class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
@@ -46,9 +46,19 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
         self.render_mode = render_mode
         self.observation_space = observation_space(self.config, self.batch.max_count)
         self.action_space: spaces.Dict = action_space(self.batch)
-        self._acts = np.zeros(1, np.int64)
-        self._shares = np.zeros((1, 3), np.int64)
-        self._history: tuple[Move, ...] = ()
+        self._bind_views()
+
+    def _bind_views(self) -> None:
+        """Name the parts of the batch's arrays that every step reads; looking a field up anew would cost more than the rules."""
+        reports, state = self.batch.reports, self.batch.state
+        self._reward, self._outcome, self._turn = reports["reward"], reports["outcome"], state["turn"]
+        self._partner_reward, self._deal = reports["partner_reward"], reports["deal"][0]
+        self._lines = state["history"][0]
+        self._view, self._mask = self.batch.views[0], self.batch.masks[0]
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._bind_views()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Begin the seed's first episode, or without a seed the next one."""
@@ -58,29 +68,24 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
         super().reset(seed=seed)
         self.batch.seed(seed)
         self.batch.reset(contexts if len(contexts) else NO_CONTEXTS)
-        self._history = moves_of(self.batch.state["history"][0], int(self.batch.state["turn"][0]))
-        row = self.batch.views[0].copy()
+        row = self._view.copy()
         return self._observation(row), self._info(row)
 
     def step(self, action: Mapping[str, Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Make the agent's move and hear the partner's reply."""
-        batch = self.batch
         try:
             act, share = action["act_type"], action["oA"]
         except (KeyError, TypeError, IndexError) as error:
             raise IllegalAction(f"The action is {action!r}; expected a mapping with act_type and oA.", "action_shape") from error
-        self._acts[0] = checked_act(act)
-        self._shares[0] = checked_share(share)
-        batch.step(self._acts, self._shares, rules.NEVER)
-        report = batch.reports[0]
-        row = batch.views[0].copy()
-        outcome = report["outcome"].item()
-        known = len(self._history)
-        self._history += moves_of(batch.state["history"][0][known:], report["turns"].item() - known)
+        self.batch.step_single(checked_act(act), checked_share(share))
+        row = self._view.copy()
         info = self._info(row)
+        outcome = self._outcome.item(0)
         if outcome:
-            info.update(self._ending(report, Outcome(outcome)))
-        return self._observation(row), report["reward"].item(), outcome != 0, False, info
+            info["outcome"] = OUTCOME_NAMES[outcome]
+            info["partner_reward"] = self._partner_reward.item(0)
+            info["deal"] = tuple(self._deal.tolist()) if AGENT_AGREED <= outcome <= SELECTIONS_MATCHED else None
+        return self._observation(row), self._reward.item(0), outcome != ONGOING, False, info
 
     def render(self) -> str | None:
         """The talks as a table of text."""
@@ -90,7 +95,8 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
         if not self.batch.started:
             raise EpisodeOver("There is nothing to show yet; call reset() before render().")
         outcome = Outcome(int(self.batch.state["outcome"][0]))
-        return talks_table(self.context, self._history, self.config.reveal_partner_utilities or outcome != Outcome.ONGOING, outcome)
+        history = history_of(self._lines, self._turn.item(0))
+        return talks_table(self.context, history, self.config.reveal_partner_utilities or outcome != Outcome.ONGOING, outcome)
 
     @property
     def context(self) -> Context:
@@ -114,13 +120,9 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
 
     def _info(self, row: NDArray[np.int32]) -> dict[str, Any]:
         return {
-            "action_mask": self.batch.masks[0].copy(),
-            "oA_max": row[0:3].copy(),
+            "action_mask": self._mask.copy(),
+            "oA_max": row[0:3],
             "partner_has_spoken": row.item(17) == 1,
             "my_last_offer": row[12:15],
-            "history": self._history,
+            "history": History(self._lines[: self._turn.item(0)].tobytes()),
         }
-
-    def _ending(self, report: np.void, outcome: Outcome) -> dict[str, Any]:
-        deal: Triple | None = triple_of(report["deal"]) if outcome.is_deal else None
-        return {"outcome": outcome.name, "partner_reward": report["partner_reward"].item(), "deal": deal}

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
-from edgeworth.envs.legal_spaces import LegalActions
+from edgeworth.envs.legal_spaces import SafeActions
 from edgeworth.errors import IllegalAction, InvalidContext, UnknownKey, nearest
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import ContextTable
@@ -40,17 +40,17 @@ def observation_space(config: BargainingConfig, max_count: int) -> spaces.Dict:
     )
 
 
-def action_space(batch: BargainingBatch) -> LegalActions:
+def action_space(batch: BargainingBatch) -> SafeActions:
     """A dialogue act and the agent's own share."""
     shares = spaces.MultiDiscrete([batch.max_count + 1] * ITEM_TYPES)
-    return LegalActions(spaces.Discrete(len(Act)), shares, batch.legal_now, single=True)
+    return SafeActions(spaces.Discrete(len(Act)), shares, batch.least_counts)
 
 
-def batch_action_space(batch: BargainingBatch) -> LegalActions:
+def batch_action_space(batch: BargainingBatch) -> SafeActions:
     """An act and a share for every episode of a batch."""
     acts = spaces.MultiDiscrete([len(Act)] * batch.size)
     shares = spaces.MultiDiscrete(np.full((batch.size, ITEM_TYPES), batch.max_count + 1))
-    return LegalActions(acts, shares, batch.legal_now, single=False)
+    return SafeActions(acts, shares, batch.least_counts)
 
 
 def normalised(counts: NDArray[np.int32], utilities: NDArray[np.int32], maximum: Any) -> NDArray[np.float32]:
@@ -71,12 +71,13 @@ def checked_act(act: Any) -> int:
     raise IllegalAction(f"act_type is {act!r}; expected a whole number from 0 to 4.", "action_shape")
 
 
-def checked_share(share: Any) -> NDArray[Any]:
+def checked_share(share: Any) -> list[int]:
     """The share as three whole numbers; the rules decide whether the pool allows it."""
     array = share if type(share) is np.ndarray else np.asarray(share)
     if array.shape != (ITEM_TYPES,) or array.dtype.kind not in "iu":
         raise IllegalAction(f"oA is {share!r}; expected three whole numbers, one per item type.", "action_shape")
-    return array
+    plain: list[int] = array.tolist()
+    return plain
 
 
 def checked_acts(acts: Any, size: int) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownN
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.talks import moves_of, talks_table
+from edgeworth.games.bargaining.talks import history_of, talks_table
 from edgeworth.games.bargaining.vocabulary import Outcome
 
 Observation = dict[str, Any]
@@ -75,10 +75,9 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             self.batch.check_contexts(contexts)
         if isinstance(seed, int | np.integer) or seed is None:
             super().reset(seed=None if seed is None else int(seed))
-        self.batch.seed(seed)
-        self.batch.reset(contexts, chosen)
-        views = self.batch.views.copy()
-        return self._observations(views), self._infos(views)
+        self.batch.seed(seed, chosen)
+        self.batch.reset(contexts, chosen, fresh=True)
+        return self._observations(self.batch.views), self._infos()
 
     def step(
         self, actions: Mapping[str, Any]
@@ -88,14 +87,14 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             acts, shares = actions["act_type"], actions["oA"]
         except (KeyError, TypeError, IndexError) as error:
             raise IllegalAction(f"The actions are {actions!r}; expected a mapping with act_type and oA.", "action_shape") from error
-        self.batch.step(checked_acts(acts, self.num_envs), checked_shares(shares, self.num_envs), RULE_OF_MODE[self.autoreset_mode])
-        views = self.batch.views.copy()
+        mode = RULE_OF_MODE[self.autoreset_mode]
+        self.batch.step(checked_acts(acts, self.num_envs), checked_shares(shares, self.num_envs), mode, fresh=True)
         reports = self.batch.reports
         ended = reports["outcome"] != 0
-        infos = self._infos(views)
+        infos = self._infos()
         if ended.any():
             self._add_endings(infos, ended)
-        return self._observations(views), reports["reward"].copy(), ended, np.zeros(self.num_envs, np.bool_), infos
+        return self._observations(self.batch.views), reports["reward"].copy(), ended, np.zeros(self.num_envs, np.bool_), infos
 
     def random_actions(self) -> dict[str, NDArray[np.int64]]:
         """A legal action for every episode, drawn from the episode's own randomness."""
@@ -119,7 +118,7 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         if not self.batch.started:
             raise EpisodeOver("There is nothing to show yet; call reset() before render().")
         outcomes = [Outcome(int(o)) for o in self.batch.state["outcome"]]
-        histories = [moves_of(h, int(t)) for h, t in zip(self.batch.state["history"], self.batch.state["turn"], strict=True)]
+        histories = [history_of(h, int(t)) for h, t in zip(self.batch.state["history"], self.batch.state["turn"], strict=True)]
         reveal = self.config.reveal_partner_utilities
         return tuple(
             talks_table(context, moves, reveal or outcome != Outcome.ONGOING, outcome)
@@ -138,24 +137,25 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             "turns_remaining": views[:, 16],
         }
 
-    def _infos(self, views: NDArray[np.int32]) -> dict[str, Any]:
+    def _infos(self) -> dict[str, Any]:
+        views = self.batch.views
         return {
             "action_mask": self.batch.masks.copy(),
-            "oA_max": views[:, 0:3].copy(),
+            "oA_max": views[:, 0:3],
             "partner_has_spoken": views[:, 17] == 1,
             "my_last_offer": views[:, 12:15],
-            "history": self.batch.state["history"][:, : self.config.max_turns].copy(),
+            "history": self.batch.histories,
         }
 
     def _add_endings(self, infos: dict[str, Any], ended: NDArray[np.bool_]) -> None:
         reports = self.batch.reports
         endings = {
-            "outcome": reports["outcome"].copy(),
-            "partner_reward": reports["partner_reward"].copy(),
-            "deal": reports["deal"].copy(),
+            "outcome": reports["outcome"],
+            "partner_reward": reports["partner_reward"],
+            "deal": reports["deal"],
         }
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            infos["final_obs"] = self._observations(self.batch.final_views.copy())
+            infos["final_obs"] = self._observations(self.batch.final_views)
             infos["final_info"] = {**endings, **{f"_{key}": ended for key in endings}}
             infos["_final_obs"] = infos["_final_info"] = ended
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +19,32 @@ from edgeworth.config import BargainingConfig, build
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext, InvalidOption
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
-from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
+from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, LEGAL, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
 from edgeworth.games.bargaining.partners.program import Partner
 from edgeworth.games.bargaining.state import (
     BASE_FEATURES,
     EPISODE,
+    HISTORY_LINE,
     REPORT,
+    RULES,
+    SOLO,
     VIEW_WIDTH,
     rules_record,
 )
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, UTILITY_LIMIT
-from edgeworth.seeding import checked_seed, fresh_seed
+from edgeworth.seeding import checked_seed, fresh_seeds, seed_streams
 
 NO_CONTEXTS = np.zeros((0, 9), np.int16)
+
+
+class _Outputs(NamedTuple):
+    """What a step writes beside the state."""
+
+    reports: NDArray[np.void]
+    views: NDArray[np.int32]
+    masks: NDArray[np.int8]
+    final_views: NDArray[np.int32]
+    histories: NDArray[np.int8]
 
 
 class BargainingBatch:
@@ -44,48 +58,83 @@ class BargainingBatch:
         table = source.table()
         self.config = config
         self.max_count = largest_count(config, table)
-        self.rules = rules_record(config, self.max_count, from_table=table is not None, two_player=two_player)
         self.partners = partner.programs(config)
         self.table: ContextTable = NO_CONTEXTS if table is None else table
-        self.state = np.zeros(size, EPISODE)
-        self._allocate(size)
         self.started = False
+        self.solo: NDArray[np.void] | None = np.zeros(1, SOLO) if size == 1 else None
+        self.state, self.rules = np.zeros(size, EPISODE), np.zeros(1, RULES)
+        self._allocate(size)
+        self._bind_solo()
+        self.rules[0] = rules_record(config, self.max_count, from_table=table is not None, two_player=two_player)[0]
+        if config.normalize and table is not None:
+            self._refuse_worthless(table)
 
     def _allocate(self, size: int) -> None:
         self.size = size
-        self.reports = np.zeros(size, REPORT)
-        self.views = np.zeros((size, VIEW_WIDTH), np.int32)
-        self.final_views = np.zeros((size, VIEW_WIDTH), np.int32)
-        self.masks = np.zeros((size, 5), np.int8)
+        self.everybody = np.ones(size, np.bool_)
+        self._take(self._outputs(with_history=False))
 
-    def seed(self, seeds: int | Sequence[int | None] | None) -> None:
-        """Give every episode slot a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
+    def _outputs(self, with_history: bool) -> _Outputs:
+        """Arrays for what a step reports and shows."""
+        lines = (self.size, self.config.max_turns, HISTORY_LINE) if with_history else (0, 0, HISTORY_LINE)
+        return _Outputs(
+            reports=np.empty(self.size, REPORT),
+            views=np.empty((self.size, VIEW_WIDTH), np.int32),
+            masks=np.empty((self.size, 5), np.int8),
+            final_views=np.zeros((self.size, VIEW_WIDTH), np.int32),
+            histories=np.empty(lines, np.int8),
+        )
+
+    def _take(self, outputs: _Outputs) -> None:
+        self.reports, self.views, self.masks, self.final_views, self.histories = outputs
+
+    def _bind_solo(self) -> None:
+        """Let the arrays of a batch of one be parts of its single record."""
+        if self.solo is not None:
+            self.state, self.rules, self.reports = self.solo["episode"], self.solo["rules"], self.solo["report"]
+            self.views, self.masks = self.solo["seen"], self.solo["mask"]
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._bind_solo()
+
+    def seed(self, seeds: int | Sequence[int | None] | None, chosen: NDArray[np.bool_] | None = None) -> None:
+        """Give every chosen slot a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
         if seeds is None:
-            if not self.started:
-                self.state["seed"] = [fresh_seed() for _ in range(self.size)]
-            return
+            if self.started:
+                return
+            seeds = [None] * self.size
         if isinstance(seeds, int | np.integer):
             first = checked_seed(seeds)
             checked_seed(first + self.size - 1)
-            self.state["seed"] = np.arange(self.size, dtype=np.uint64) + np.uint64(first)
-            self.state["episode"] = 0
+            self._place_seeds(np.arange(self.size, dtype=np.uint64) + np.uint64(first), self.everybody if chosen is None else chosen)
             return
         if len(seeds) != self.size:
             raise InvalidOption(f"{len(seeds)} seeds for {self.size} environments; expected one each.")
         checked = [None if seed is None else checked_seed(seed) for seed in seeds]
-        for slot, seed in enumerate(checked):
-            if seed is not None:
-                self.state["seed"][slot] = seed
-                self.state["episode"][slot] = 0
-            elif not self.started:
-                self.state["seed"][slot] = fresh_seed()
+        named = np.array([seed is not None for seed in checked])
+        fresh = fresh_seeds(self.size)
+        values = np.array([f if seed is None else seed for seed, f in zip(checked, fresh, strict=True)], np.uint64)
+        self._place_seeds(values, (named | (not self.started)) & (self.everybody if chosen is None else chosen))
 
-    def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None) -> None:
-        """Begin the next episode of all, or of the chosen ones; with one row of context per slot, or drawn."""
+    def _place_seeds(self, seeds: NDArray[np.uint64], where: NDArray[np.bool_]) -> None:
+        streams = np.empty_like(seeds)
+        seed_streams(seeds, streams)
+        self.state["seed"][where] = seeds[where]
+        self.state["stream"][where] = streams[where]
+        self.state["episode"][where] = 0
+
+    def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None, fresh: bool = False) -> None:
+        """Begin the next episode of all, or of the chosen ones; with one row of context per slot, or drawn.
+
+        `fresh` writes into new arrays, so that those handed out before stay as they are.
+        """
         if len(contexts):
             self.check_contexts(contexts)
-        everybody = np.ones(self.size, np.bool_) if chosen is None else chosen
-        rules.reset_batch(self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks)
+        if fresh:
+            self._take(self._outputs(with_history=True))
+        everybody = self.everybody if chosen is None else chosen
+        rules.reset_batch(self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks, self.histories)
         self.started = True
 
     def check_contexts(self, contexts: ContextTable) -> None:
@@ -102,29 +151,38 @@ class BargainingBatch:
             raise InvalidContext("counts are 0,0,0; expected at least one item to divide.")
         if utilities.min() < 0 or utilities.max() > UTILITY_LIMIT:
             raise InvalidContext(f"utilities reach from {utilities.min()} to {utilities.max()}; expected 0 to {UTILITY_LIMIT}.")
-        worth = [(counts * side).sum(axis=1).min() for side in (utilities[:, :3], utilities[:, 3:])]
-        if self.config.normalize and min(worth) == 0:
-            raise InvalidContext("A side values nothing in the pool, so the context cannot be normalised; give it a utility above 0.")
+        if self.config.normalize:
+            self._refuse_worthless(contexts)
 
-    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: int = rules.NEVER) -> None:
-        """One step of every episode, or an error before anything has changed."""
+    def _refuse_worthless(self, contexts: ContextTable) -> None:
+        """Nothing can scale a pool that a side does not value at all."""
+        for side in (contexts[:, 3:6], contexts[:, 6:9]):
+            worthless = np.flatnonzero((contexts[:, :3] * side).sum(axis=1) == 0)
+            if worthless.size:
+                raise InvalidContext(
+                    f"Context {contexts[worthless[0]].tolist()} (row {worthless[0]}) cannot be normalised: a side values nothing in it."
+                )
+
+    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: int = rules.NEVER, fresh: bool = False) -> None:
+        """One step of every episode, or an error before anything has changed; `fresh` as in `reset`."""
         if not self.started:
             raise EpisodeOver("The talks have not begun; call reset() before step().")
-        illegal = rules.step_batch(
-            self.state,
-            self.rules,
-            self.partners,
-            self.table,
-            acts,
-            shares,
-            self.reports,
-            self.views,
-            self.masks,
-            self.final_views,
-            autoreset,
-        )
+        out = self._outputs(with_history=True) if fresh else self._kept_outputs()
+        illegal = rules.step_batch(self.state, self.rules, self.partners, self.table, acts, shares, *out, autoreset)
         if illegal != rules.ALL_LEGAL:
             raise self.illegal_action(illegal, AGENT, int(acts[illegal]), shares[illegal])
+        self._take(out)
+
+    def _kept_outputs(self) -> _Outputs:
+        return _Outputs(self.reports, self.views, self.masks, self.final_views, self.histories)
+
+    def step_single(self, act: int, share: Sequence[int]) -> None:
+        """The step of a batch of one, with little to unpack."""
+        if not self.started:
+            raise EpisodeOver("The talks have not begun; call reset() before step().")
+        a, b, c = share
+        if rules.step_single(self.solo, self.partners, act, a, b, c) != LEGAL:
+            raise self.illegal_action(0, AGENT, act, share)
 
     def move(self, side: int, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float64]:
         """One move of one side in every episode, or an error before anything has changed; returns what each move cost at once."""
@@ -157,7 +215,7 @@ class BargainingBatch:
     def over(self, state: NDArray[np.void]) -> BargainingBatch:
         """A batch of these episodes under the same rules and partners, writing to `state` in place."""
         part = copy.copy(self)
-        part.state = state
+        part.state, part.solo = state, None
         part._allocate(len(state))
         part.started = True
         return part
@@ -173,9 +231,12 @@ class BargainingBatch:
         rules.features_batch(self.state, self.rules, side, out)
         return out
 
-    def legal_now(self) -> tuple[NDArray[np.int8], NDArray[np.int16]] | None:
-        """The agent's masks of acts and caps of shares, or None before the first episode."""
-        return (self.masks, self.state["counts"]) if self.started else None
+    @property
+    def least_counts(self) -> NDArray[np.int16]:
+        """The fewest units of each type that a context of this source can hold."""
+        if len(self.table):
+            return np.asarray(self.table[:, :3].min(axis=0), np.int16)
+        return np.full(3, self.config.min_count, np.int16)
 
     def random_actions(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """A legal action for every episode, drawn from its own randomness."""
@@ -210,7 +271,7 @@ class BargainingBatch:
                 list(pool.map(play, cuts[:-1], cuts[1:]))
         return totals
 
-    def illegal_action(self, slot: int, side: int, act: int, share: NDArray[np.int64]) -> Exception:
+    def illegal_action(self, slot: int, side: int, act: int, share: Sequence[int] | NDArray[np.int64]) -> Exception:
         """The error that names the rule an action would break."""
         a, b, c = (int(n) for n in share)
         broken = int(legality(self.state[slot], side, act, a, b, c))

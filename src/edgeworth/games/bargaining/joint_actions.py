@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from edgeworth.compiled import Array, Int, compiled
 from edgeworth.errors import IllegalAction
 from edgeworth.games.bargaining.legality import within_pool
-from edgeworth.games.bargaining.vocabulary import AGREE, DISAGREE, END, INSIST, ONGOING, PROPOSE
+from edgeworth.games.bargaining.state import EPISODE
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, END, INSIST, ONGOING, PARTNER, PROPOSE
 
 
 def joint_action_count(max_count: int) -> int:
@@ -84,6 +85,14 @@ def joint_masks(state: NDArray[np.void], side: int, max_count: int) -> NDArray[n
     masks = np.empty((len(state), joint_action_count(max_count)), np.int8)
     joint_mask_batch(state, side, max_count + 1, masks)
     return masks
+
+
+def joint_mask(counts: NDArray[np.int16], max_count: int, can_agree: bool) -> NDArray[np.int8]:
+    """The joint actions that a pool allows."""
+    state = np.zeros(1, EPISODE)
+    state["counts"], state["offered"][:, PARTNER] = counts, int(can_agree)
+    mask: NDArray[np.int8] = joint_masks(state, AGENT, max_count)[0]
+    return mask
 
 
 def encode(act: int, share: tuple[int, int, int], max_count: int) -> int:

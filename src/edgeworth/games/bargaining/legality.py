@@ -15,7 +15,7 @@ from edgeworth.games.bargaining.vocabulary import (
     ONGOING,
     PROPOSE,
 )
-from edgeworth.seeding import below, draw
+from edgeworth.seeding import below, draw, third_below
 
 LEGAL, EPISODE_IS_OVER, UNKNOWN_ACT, NOTHING_TO_AGREE_TO, SHARE_OUTSIDE_POOL = range(5)
 
@@ -84,8 +84,5 @@ def random_legal_move(s: Record, side: Int, act_purpose: Int, share_purpose: Int
 @compiled
 def random_share(s: Record, purpose: Int) -> tuple[Int, Int, Int]:
     """A share with each type uniform from 0 to all of it."""
-    return (
-        below(draw(s.key, s.turn, purpose, 0), s.counts[0] + 1),
-        below(draw(s.key, s.turn, purpose, 1), s.counts[1] + 1),
-        below(draw(s.key, s.turn, purpose, 2), s.counts[2] + 1),
-    )
+    bits = draw(s.key, s.turn, purpose, 0)
+    return third_below(bits, 0, s.counts[0] + 1), third_below(bits, 1, s.counts[1] + 1), third_below(bits, 2, s.counts[2] + 1)

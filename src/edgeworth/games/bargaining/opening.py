@@ -13,7 +13,7 @@ from edgeworth.games.bargaining.partners.reply import partner_reply, prepare_par
 from edgeworth.games.bargaining.payoffs import worth
 from edgeworth.games.bargaining.purposes import COUNTS, OPENER, PARTNER_CHOICE, UTILITIES
 from edgeworth.games.bargaining.vocabulary import AGENT, ONGOING, PARTNER, UNSAID, UTILITY_LIMIT
-from edgeworth.seeding import below, draw, episode_key, unit
+from edgeworth.seeding import below, draw, stream_key, third_below, unit
 
 DRAWN = 2
 """Value of `opens` that lets the seed decide who speaks first."""
@@ -26,10 +26,9 @@ def draw_context(s: Record, r: Record, table: Array) -> None:
     if r.from_table:
         place_context(s, table[np.uint64(below(draw(s.key, 0, COUNTS, 0), table.shape[0]))])
         return
-    for k in range(3):
-        s.counts[k] = r.min_count + below(draw(s.key, 0, COUNTS, k), r.max_count - r.min_count + 1)
-    for side in range(2):
-        draw_utilities(s, r, side)
+    draw_counts(s, r)
+    draw_utilities(s, r, AGENT)
+    draw_utilities(s, r, PARTNER)
 
 
 @compiled
@@ -42,14 +41,35 @@ def place_context(s: Record, row: Array) -> None:
 
 
 @compiled
+def draw_counts(s: Record, r: Record) -> None:
+    """Counts uniform over their range; where types may be missing, uniform over all pools but the empty one."""
+    bits = draw(s.key, 0, COUNTS, 0)
+    levels = r.max_count - r.min_count + 1
+    if r.min_count > 0:
+        for k in range(3):
+            s.counts[k] = r.min_count + third_below(bits, k, levels)
+    else:
+        s.counts[0], s.counts[1], s.counts[2] = digits(1 + below(bits, levels * levels * levels - 1), levels)
+
+
+@compiled
 def draw_utilities(s: Record, r: Record, side: Int) -> None:
-    """Utilities uniform over 0..10 each; a normalised context leaves out the vector of zeros, which nothing can scale."""
-    vectors = UTILITY_LEVELS * UTILITY_LEVELS * UTILITY_LEVELS
+    """Utilities uniform over 0..10; where contexts are scaled, uniform over all vectors but zero, which nothing can scale."""
     bits = draw(s.key, 0, UTILITIES, side)
-    vector = 1 + below(bits, vectors - 1) if r.normalize else below(bits, vectors)
-    s.utilities[side, 0] = vector % UTILITY_LEVELS
-    s.utilities[side, 1] = (vector // UTILITY_LEVELS) % UTILITY_LEVELS
-    s.utilities[side, 2] = vector // (UTILITY_LEVELS * UTILITY_LEVELS)
+    if not r.normalize:
+        for k in range(3):
+            s.utilities[side, k] = third_below(bits, k, UTILITY_LEVELS)
+    else:
+        a, b, c = digits(1 + below(bits, UTILITY_LEVELS * UTILITY_LEVELS * UTILITY_LEVELS - 1), UTILITY_LEVELS)
+        s.utilities[side, 0] = a
+        s.utilities[side, 1] = b
+        s.utilities[side, 2] = c
+
+
+@compiled
+def digits(number: Int, base: Int) -> tuple[Int, Int, Int]:
+    """Three digits of a number, the least significant first."""
+    return number % base, (number // base) % base, number // (base * base)
 
 
 @compiled
@@ -99,7 +119,7 @@ def open_talks(s: Record, r: Record, partners: Array) -> None:
 @compiled
 def begin_episode(s: Record, r: Record, partners: Array, table: Array) -> None:
     """The seed's next episode: a new key, a new context, new talks."""
-    s.key = episode_key(s.seed, s.episode)
+    s.key = stream_key(s.stream, s.episode)
     s.episode += np.uint64(1)
     draw_context(s, r, table)
     open_talks(s, r, partners)

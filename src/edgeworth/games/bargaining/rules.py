@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from edgeworth.compiled import Array, Int, Real, Record, compiled
-from edgeworth.games.bargaining.legality import LEGAL, legality, random_legal_move, write_mask
+from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, LEGAL, legality, random_legal_move, write_mask
 from edgeworth.games.bargaining.moves import move
 from edgeworth.games.bargaining.opening import begin_episode, open_talks, place_context
 from edgeworth.games.bargaining.partners.reply import partner_reply
 from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE
-from edgeworth.games.bargaining.views import write_features, write_view
+from edgeworth.games.bargaining.views import write_features, write_history, write_view
 from edgeworth.games.bargaining.vocabulary import AGENT, INSIST, LOST_TURN, ONGOING, PARTNER, UNSAID
 
 ALL_LEGAL = -1
@@ -85,12 +85,14 @@ def step_batch(
     views: Array,
     masks: Array,
     final_views: Array,
+    histories: Array,
     autoreset: Int,
 ) -> Int:
     """One step of every episode, all or nothing: returns the index of an illegal action before anything has changed.
 
     `autoreset` SAME_STEP begins the next episode as soon as one has ended: `views` and `masks` then show the new one and `final_views` the
-    end of the old. NEXT_STEP begins it with the following step, whose action is not read. NEVER leaves it to the caller.
+    end of the old. NEXT_STEP begins it with the following step, whose action is not read. NEVER leaves it to the caller. `histories`
+    receives the talks so far; with no rows it is left alone.
     """
     illegal = find_illegal(state, rules, AGENT, acts, shares, autoreset == NEXT_STEP)
     if illegal != ALL_LEGAL:
@@ -109,7 +111,22 @@ def step_batch(
                 begin_episode(s, r, partners, table)
         write_view(s, r, AGENT, views[e])
         write_mask(s, AGENT, masks[e])
+        if histories.shape[0] > 0:
+            write_history(s, histories[e])
     return ALL_LEGAL
+
+
+@compiled
+def step_single(solo: Array, partners: Array, act: Int, a: Int, b: Int, c: Int) -> Int:
+    """One step of a batch of one, all or nothing; returns the rule that the action would break, or LEGAL."""
+    one = solo[0]
+    broken = legality(one.episode, AGENT, act, a, b, c)
+    if broken == EPISODE_IS_OVER or (broken != LEGAL and not one.rules.penalty_on_illegal):
+        return broken
+    step_episode(one.episode, one.rules, partners, act, a, b, c, one.report)
+    write_view(one.episode, one.rules, AGENT, one.seen)
+    write_mask(one.episode, AGENT, one.mask)
+    return LEGAL
 
 
 @compiled
@@ -127,7 +144,15 @@ def clear_report(s: Record, report: Record) -> None:
 
 @compiled
 def reset_batch(
-    state: Array, rules: Array, partners: Array, table: Array, contexts: Array, chosen: Array, views: Array, masks: Array
+    state: Array,
+    rules: Array,
+    partners: Array,
+    table: Array,
+    contexts: Array,
+    chosen: Array,
+    views: Array,
+    masks: Array,
+    histories: Array,
 ) -> None:
     """Begin the next episode of the chosen ones; `contexts` has a row for each, or none where contexts are drawn."""
     r = rules[0]
@@ -141,6 +166,8 @@ def reset_batch(
                 open_talks(s, r, partners)
         write_view(s, r, AGENT, views[e])
         write_mask(s, AGENT, masks[e])
+        if histories.shape[0] > 0:
+            write_history(s, histories[e])
 
 
 @compiled

@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.vocabulary import TURN_LIMIT
 
+HISTORY_LINE = 5
+"""Numbers that record one move: side, act, and the speaker's share (zeros where the act states none)."""
+
 EPISODE = np.dtype(
     [
         ("seed", np.uint64),
+        ("stream", np.uint64),  # the seed, hashed once
         ("episode", np.uint64),  # how many episodes this seed has begun, so the next one's number
         ("key", np.uint64),  # randomness of the episode in play
         ("payoff", np.float64, (2,)),  # points paid at the end
@@ -36,7 +40,7 @@ EPISODE = np.dtype(
         ("last_act", np.int8, (2,)),
         ("outcome", np.int8),
         ("opener", np.int8),  # the side that speaks first
-        ("history", np.int8, (TURN_LIMIT, 5)),  # one line per move: side, act, the speaker's share (zeros where the act states none)
+        ("history", np.int8, (TURN_LIMIT, HISTORY_LINE)),
     ],
     align=True,
 )
@@ -103,6 +107,12 @@ VIEW: dict[str, slice | int] = {
     "partner_maximum": 19,
     "i_have_offered": 20,
 }
+
+SOLO = np.dtype(
+    [("episode", EPISODE), ("rules", RULES), ("report", REPORT), ("seen", np.int32, (VIEW_WIDTH,)), ("mask", np.int8, (5,))],
+    align=True,
+)
+"""A batch of one, all in one record: a call from Python then unpacks one argument instead of ten."""
 
 BASE_FEATURES = 18
 """counts 3, my utilities 3, partner's utilities 3, partner's last act 5, its offer to me 3, turns left 1; all in [0, 1]."""

@@ -27,11 +27,21 @@ def write_view(s: Record, r: Record, side: Int, view: Array) -> None:
 
 
 @compiled
+def write_history(s: Record, lines: Array) -> None:
+    """The moves so far, one line each, and zeros for those to come."""
+    lines[:] = 0
+    for t in range(s.turn):
+        line = np.uint64(t)
+        for k in range(5):
+            lines[line, k] = s.history[line, k]
+
+
+@compiled
 def write_features(s: Record, r: Record, side: Int, features: Array) -> None:
     """The 18 base features of a side, each in [0, 1]; see `state.BASE_FEATURES`."""
     other = 1 - side
     unit_count = np.float32(1.0) / np.float32(r.max_count)
-    mine = np.float32(1.0) / np.float32(s.maximum[side] if r.normalize else UTILITY_LIMIT)
+    mine = np.float32(1.0) / np.float32(max(s.maximum[side], 1) if r.normalize else UTILITY_LIMIT)
     theirs = np.float32(1.0) / np.float32(max(s.maximum[other], 1) if r.normalize else UTILITY_LIMIT)
     for k in range(3):
         features[k] = s.counts[k] * unit_count

@@ -7,6 +7,7 @@ falls below its reservation value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Protocol
 
@@ -51,7 +52,7 @@ def program(
     """One row of the partner table; `accept` gives the threshold for each number of moves made so far."""
     rows = np.zeros(1, PARTNER_PROGRAM)
     row = rows[0]
-    reservation = basis_points(config.reservation[1])
+    reservation = math.ceil(round(config.reservation[1] * BASIS_POINTS, 6))  # rounded up: never a point below it
     moves = range(TURN_LIMIT + 1)
     row["cumulative"] = 1.0
     row["accept"] = [max(reservation, basis_points(accept(t))) for t in moves]

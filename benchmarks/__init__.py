@@ -1,0 +1,1 @@
+"""Yardsticks for the compiled games: the same rules written plainly, and the measurements against them."""
