@@ -133,7 +133,7 @@ def compare_step(
         return False
     if terminated:
         result.episodes += 1
-        compare_view(result, batch, batch.final_views[slot], observation, info, where)
+        compare_view(result, batch, batch.outputs.final_views[slot], observation, info, where)
         compare_end(result, report, info, where)
         observation, info = plain.reset()
         where = f"reset after {where}"

@@ -122,8 +122,8 @@ def digits(number: int, base: int) -> Share:
 
 
 def basis_points(ratio: float) -> int:
-    """A ratio in whole basis points."""
-    return round(ratio * BASIS)
+    """A ratio in whole basis points, rounded down."""
+    return math.floor(round(ratio * BASIS, 6))
 
 
 def all_shares(counts: Share) -> list[Share]:

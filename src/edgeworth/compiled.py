@@ -4,7 +4,7 @@ A game's rules are plain functions over NumPy arrays that Numba compiles on firs
 keep results bit-stable: no fast-math, so a fresh and a cached build agree to the last bit.
 
 Numba's own cache looks only at the file of the function it keeps, and would go on serving an old rule after a *callee* in another file
-has changed. Ours is stamped with the text of every file that uses `compiled`. It lives in `__pycache__` beside the source; a read-only
+has changed. Ours is stamped with the text of all the rules. It lives in `__pycache__` beside the source; a read-only
 install uses what was built there before, else the user's cache folder, else it compiles in memory and says nothing.
 """
 
@@ -21,6 +21,7 @@ from numba.core import caching, types
 
 PACKAGE = Path(__file__).resolve().parent
 USES_THIS_MODULE = b"edgeworth.compiled import"
+STAMP_LENGTH = 12
 
 # What compiled functions take and give. Numba infers the machine types; these names are for the reader.
 Int: TypeAlias = Any
@@ -57,19 +58,28 @@ def _forget_literals(dispatcher: Any) -> None:
 
 @functools.cache
 def rules_stamp() -> str:
-    """Digest of every source file that holds compiled functions: the version of the rules as a whole."""
+    """Digest of every module that compiled code can hold a constant of: the version of the rules as a whole.
+
+    These are all modules of the packages (`games`, …) in which something is compiled, and the leaves beside them.
+    """
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_bytes()
-        if USES_THIS_MODULE in text:
-            digest.update(path.relative_to(PACKAGE).as_posix().encode())
+    sources = {path.relative_to(PACKAGE): path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))}
+    compiled_parts = {path.parts[0] for path, text in sources.items() if USES_THIS_MODULE in text}
+    for path, text in sources.items():
+        if path.parts[0] in compiled_parts:
+            digest.update(path.as_posix().encode())
             digest.update(text)
     return digest.hexdigest()
 
 
 class _Stamped:
+    """Keeps the stamp in the file's name too, so that an interrupted write can never pair new and old."""
+
     def get_source_stamp(self) -> str:
         return rules_stamp()
+
+    def get_disambiguator(self) -> str:
+        return f"{self._lineno}.{rules_stamp()[:STAMP_LENGTH]}"  # type: ignore[attr-defined]
 
 
 class _UserProvided(_Stamped, caching.UserProvidedCacheLocator):
@@ -102,5 +112,13 @@ class _RuleCache(caching.FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
+            self._remove_outdated()
         except OSError:  # read-only or full: the compiled function still serves this process
             pass
+
+    def _remove_outdated(self) -> None:
+        """Delete what older versions of the rules left behind."""
+        prefix = self._impl.filename_base.split("-")[0]
+        for path in Path(self.cache_path).glob(f"{prefix}-*.nb?"):
+            if rules_stamp()[:STAMP_LENGTH] not in path.name:
+                path.unlink(missing_ok=True)

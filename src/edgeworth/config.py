@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import yaml
 
 from edgeworth.errors import DataError, InvalidOption, UnknownKey, UnknownName
@@ -103,6 +104,8 @@ def build(target: Any, settings: Mapping[str, Any], what: str) -> Any:
 def _coerced(name: str, value: Any, wanted: Any) -> Any:
     """The value in the wanted type, or an error that names the setting."""
     origin, args = typing.get_origin(wanted), typing.get_args(wanted)
+    if isinstance(value, np.generic):
+        value = value.item()
     if origin is Literal:
         if value not in args:
             raise UnknownName(f"value for {name}:", value, [str(a) for a in args])
@@ -113,6 +116,8 @@ def _coerced(name: str, value: Any, wanted: Any) -> Any:
         if not isinstance(value, list | tuple) or len(value) != len(args):
             raise InvalidOption(f"{name} is {value!r}; expected {len(args)} numbers.")
         return tuple(_coerced(name, v, a) for v, a in zip(value, args, strict=True))
+    if isinstance(origin, type) and not isinstance(value, origin):
+        raise InvalidOption(f"{name}: expected a mapping of settings, got {value!r}.")
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(wanted, type) and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):

@@ -14,9 +14,9 @@ from edgeworth.errors import InvalidContext, InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.best_response import best_response
 from edgeworth.games.bargaining.bounds import Plan, bayes_plan
-from edgeworth.games.bargaining.contexts import Context, checked_triple
+from edgeworth.games.bargaining.contexts import Context, checked_triple, context_of
 from edgeworth.games.bargaining.frontier import Allocation, pareto_frontier, solutions
-from edgeworth.games.bargaining.talks import share_words, triple_of
+from edgeworth.games.bargaining.talks import share_words
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, UTILITY_LIMIT, Side
 
 
@@ -62,8 +62,7 @@ def _context(counts: str | None, mine: str | None, theirs: str | None, config: B
         batch = BargainingBatch(config, 1)
         batch.seed(seed)
         batch.reset()
-        state = batch.state[0]
-        return Context(triple_of(state["counts"]), triple_of(state["utilities"][0]), triple_of(state["utilities"][1]))
+        return context_of(batch.state[0])
     if any(g is None for g in given):
         raise InvalidOption("A context needs --counts, --mine and --theirs together; without any of them one is drawn by --seed.")
     return Context(

@@ -36,7 +36,7 @@ def demo(
     env = NegotiationEnv(scenario=scenario)
     _, info = env.reset(seed=seed)
     opener = Side(int(env.batch.state["opener"][0]))
-    half = Context(env.context.counts, env.context.my_utilities, (0, 0, 0))
+    half = env.context.half()
     plan = bayes_plan(half, env.batch, int(opener))
     _introduce(screen, env, scenario, seed, opener, half, info["history"])
     ended, reward, step = False, 0.0, 0

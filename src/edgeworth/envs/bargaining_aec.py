@@ -18,13 +18,14 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.legal_spaces import SafeDiscrete
-from edgeworth.envs.negotiation_spaces import checked_act, fixed_contexts, normalised, observation_space
-from edgeworth.errors import IllegalAction, UnknownName
+from edgeworth.envs.negotiation_spaces import fixed_contexts, normalised, observation_space
+from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.joint_actions import decode, joint_action_count, joint_masks
+from edgeworth.games.bargaining.contexts import array_of, context_of
+from edgeworth.games.bargaining.joint_actions import checked_actions, decode, joint_action_count, joint_masks
 from edgeworth.games.bargaining.talks import history_of, talks_table, triple_of
 from edgeworth.games.bargaining.vocabulary import Outcome
+from edgeworth.seeding import checked_seed
 
 PLAYERS = ("player_0", "player_1")
 
@@ -65,7 +66,7 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
         contexts = fixed_contexts(options, 1)
         if len(contexts):
             self.batch.check_contexts(contexts)
-        self.batch.seed(seed)
+        self.batch.seed(None if seed is None else checked_seed(seed))
         self.batch.reset(contexts)
         self.agents = list(PLAYERS)
         self.rewards = dict.fromkeys(PLAYERS, 0.0)
@@ -77,13 +78,13 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
 
     def step(self, action: int | None) -> None:
         """Make the selected player's move."""
+        if not self.batch.started:
+            raise EpisodeOver("The talks have not begun; call reset() first.")
         if self.terminations[self.agent_selection]:
             self._was_dead_step(action)
             return
         side = PLAYERS.index(self.agent_selection)
-        if action is None:
-            raise IllegalAction(f"The action of {self.agent_selection} is None; expected a joint action number.", "action_shape")
-        acts, shares = decode(np.array([checked_act(action)], np.int64), self.batch.max_count)
+        acts, shares = decode(checked_actions(np.atleast_1d(array_of(action)), 1, self.batch.max_count), self.batch.max_count)
         charge = float(self.batch.move(side, acts, shares)[0])
         state = self.batch.state[0]
         outcome = Outcome(int(state["outcome"]))
@@ -118,9 +119,8 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
         if self.render_mode is None:
             return None
         state = self.batch.state[0]
-        context = Context(triple_of(state["counts"]), triple_of(state["utilities"][0]), triple_of(state["utilities"][1]))
         moves = history_of(state["history"], int(state["turn"]))
-        return talks_table(context, moves, reveal_partner=True, outcome=Outcome(int(state["outcome"])))
+        return talks_table(context_of(state), moves, reveal_partner=True, outcome=Outcome(int(state["outcome"])))
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from edgeworth.envs.legal_spaces import SafeDiscrete, SafeMultiDiscrete
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
-from edgeworth.errors import IllegalAction
-from edgeworth.games.bargaining.joint_actions import decode, joint_masks
+from edgeworth.games.bargaining.contexts import array_of
+from edgeworth.games.bargaining.joint_actions import checked_actions, decode, joint_masks
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import AGENT
 
@@ -47,13 +47,13 @@ class FlatActionEnv(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Features, dict[str, Any]]:
         """Begin the seed's first episode, or without a seed the next one."""
-        super().reset(seed=seed)
         _, info = self.inner.reset(seed=seed, options=options)
+        super().reset(seed=seed)
         return self._features(), self._flat_info(info)
 
     def step(self, action: Any) -> tuple[Features, float, bool, bool, dict[str, Any]]:
         """Make the agent's move and hear the partner's reply."""
-        acts, shares = decode(_checked_actions(np.atleast_1d(np.asarray(action)), 1), self.max_count)
+        acts, shares = decode(checked_actions(np.atleast_1d(array_of(action)), 1, self.max_count), self.max_count)
         _, reward, terminated, truncated, info = self.inner.step({"act_type": int(acts[0]), "oA": shares[0]})
         return self._features(), reward, terminated, truncated, self._flat_info(info)
 
@@ -99,9 +99,12 @@ class FlatActionVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
         self, actions: NDArray[np.int64]
     ) -> tuple[Features, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """One step of every episode, or an error before any has moved."""
-        acts, shares = decode(_checked_actions(np.asarray(actions), self.num_envs), self.max_count)
+        acts, shares = decode(checked_actions(array_of(actions), self.num_envs, self.max_count), self.max_count)
         _, rewards, terminated, truncated, infos = self.inner.step({"act_type": acts, "oA": shares})
-        return self.inner.features(), rewards, terminated, truncated, {**infos, "action_mask": self.action_masks()}
+        infos["action_mask"] = self.action_masks()
+        if "final_obs" in infos:
+            infos["final_obs"] = self.inner.batch.final_features() * terminated[:, None]
+        return self.inner.features(), rewards, terminated, truncated, infos
 
     def action_masks(self) -> Mask:
         """Every action that is legal now, one row per episode."""
@@ -110,10 +113,3 @@ class FlatActionVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
     def render(self) -> tuple[str, ...] | None:
         """The talks of every episode as tables of text."""
         return self.inner.render()
-
-
-def _checked_actions(actions: NDArray[Any], size: int) -> NDArray[np.int64]:
-    if actions.shape != (size,) or actions.dtype.kind not in "iu":
-        wanted = "one whole number" if size == 1 else f"{size} whole numbers"
-        raise IllegalAction(f"The action has shape {actions.shape} and dtype {actions.dtype}; expected {wanted}.", "action_shape")
-    return actions.astype(np.int64, copy=False)

@@ -24,9 +24,10 @@ from edgeworth.envs.negotiation_spaces import (
 )
 from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
 from edgeworth.games.bargaining.batch import NO_CONTEXTS, BargainingBatch
-from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.talks import History, history_of, talks_table, triple_of
+from edgeworth.games.bargaining.contexts import Context, context_of
+from edgeworth.games.bargaining.talks import History, history_of, talks_table
 from edgeworth.games.bargaining.vocabulary import AGENT_AGREED, ONGOING, SELECTIONS_MATCHED, Outcome
+from edgeworth.seeding import checked_seed
 
 Observation = dict[str, Any]
 RENDER_MODES = ["ansi"]
@@ -65,8 +66,8 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
         contexts = fixed_contexts(options, 1)
         if len(contexts):
             self.batch.check_contexts(contexts)
+        self.batch.seed(None if seed is None else checked_seed(seed))
         super().reset(seed=seed)
-        self.batch.seed(seed)
         self.batch.reset(contexts if len(contexts) else NO_CONTEXTS)
         row = self._view.copy()
         return self._observation(row), self._info(row)
@@ -77,7 +78,12 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
             act, share = action["act_type"], action["oA"]
         except (KeyError, TypeError, IndexError) as error:
             raise IllegalAction(f"The action is {action!r}; expected a mapping with act_type and oA.", "action_shape") from error
-        self.batch.step_single(checked_act(act), checked_share(share))
+        try:
+            self.batch.step_single(checked_act(act), checked_share(share))
+        except OverflowError as error:
+            raise IllegalAction(
+                f"act_type is {act!r} and oA {share!r}; expected 0 to 4, and shares within the pool.", "out_of_range"
+            ) from error
         row = self._view.copy()
         info = self._info(row)
         outcome = self._outcome.item(0)
@@ -101,8 +107,7 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
     @property
     def context(self) -> Context:
         """The context in play, the partner's utilities included; for yardsticks and pages, not for the agent."""
-        state = self.batch.state[0]
-        return Context(triple_of(state["counts"]), triple_of(state["utilities"][0]), triple_of(state["utilities"][1]))
+        return context_of(self.batch.state[0])
 
     def _observation(self, row: NDArray[np.int32]) -> Observation:
         mine: NDArray[Any] = row[3:6]
@@ -121,7 +126,7 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
     def _info(self, row: NDArray[np.int32]) -> dict[str, Any]:
         return {
             "action_mask": self._mask.copy(),
-            "oA_max": row[0:3],
+            "oA_max": row[0:3].copy(),
             "partner_has_spoken": row.item(17) == 1,
             "my_last_offer": row[12:15],
             "history": History(self._lines[: self._turn.item(0)].tobytes()),

@@ -15,7 +15,7 @@ from edgeworth.config import BargainingConfig
 from edgeworth.envs.legal_spaces import SafeActions
 from edgeworth.errors import IllegalAction, InvalidContext, UnknownKey, nearest
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import ContextTable
+from edgeworth.games.bargaining.contexts import ContextTable, array_of
 from edgeworth.games.bargaining.vocabulary import BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
 
 CONTEXT_KEYS = ("counts", "my_utilities", "partner_utilities")
@@ -73,7 +73,7 @@ def checked_act(act: Any) -> int:
 
 def checked_share(share: Any) -> list[int]:
     """The share as three whole numbers; the rules decide whether the pool allows it."""
-    array = share if type(share) is np.ndarray else np.asarray(share)
+    array = share if type(share) is np.ndarray else array_of(share)
     if array.shape != (ITEM_TYPES,) or array.dtype.kind not in "iu":
         raise IllegalAction(f"oA is {share!r}; expected three whole numbers, one per item type.", "action_shape")
     plain: list[int] = array.tolist()
@@ -82,31 +82,32 @@ def checked_share(share: Any) -> list[int]:
 
 def checked_acts(acts: Any, size: int) -> NDArray[np.int64]:
     """A batch of acts as whole numbers."""
-    array = np.asarray(acts)
+    array = array_of(acts)
     if array.shape != (size,) or array.dtype.kind not in "iu":
         raise IllegalAction(f"act_type has shape {array.shape} and dtype {array.dtype}; expected ({size},) whole numbers.", "action_shape")
-    return array.astype(np.int64, copy=False)
+    return np.require(array, np.int64, ["C", "W"])
 
 
 def checked_shares(shares: Any, size: int) -> NDArray[np.int64]:
     """A batch of shares as whole numbers."""
-    array = np.asarray(shares)
+    array = array_of(shares)
     if array.shape != (size, ITEM_TYPES) or array.dtype.kind not in "iu":
         raise IllegalAction(
             f"oA has shape {array.shape} and dtype {array.dtype}; expected ({size}, {ITEM_TYPES}) whole numbers.", "action_shape"
         )
-    return array.astype(np.int64, copy=False)
+    return np.require(array, np.int64, ["C", "W"])
 
 
-def fixed_contexts(options: dict[str, Any] | None, size: int) -> ContextTable:
+def fixed_contexts(options: dict[str, Any] | None, size: int, also_known: tuple[str, ...] = ()) -> ContextTable:
     """The contexts that `reset` was told to play, one row per episode; empty where they are to be drawn.
 
     Wrappers share the options of `reset`, so keys that are not ours are left alone, unless they look like one of ours mistyped.
     """
     given = options or {}
+    known = (*CONTEXT_KEYS, *also_known)
     for key in given:
-        if key not in CONTEXT_KEYS and nearest(str(key), CONTEXT_KEYS) is not None:
-            raise UnknownKey("reset option", key, CONTEXT_KEYS)
+        if key not in known and nearest(str(key), known) is not None:
+            raise UnknownKey("reset option", key, known)
     present = [key for key in CONTEXT_KEYS if key in given]
     if not present:
         return np.zeros((0, 3 * ITEM_TYPES), np.int16)
@@ -117,7 +118,7 @@ def fixed_contexts(options: dict[str, Any] | None, size: int) -> ContextTable:
 
 
 def _rows(key: str, values: Any, size: int) -> NDArray[np.int16]:
-    array = np.asarray(values)
+    array = array_of(values)
     limit = COUNT_LIMIT if key == "counts" else UTILITY_LIMIT
     if array.dtype.kind not in "iu" or array.shape not in ((ITEM_TYPES,), (size, ITEM_TYPES)):
         wanted = "three whole numbers" if size == 1 else f"three whole numbers, or {size} rows of three"

@@ -28,7 +28,8 @@ from edgeworth.envs.negotiation_spaces import (
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownName
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.contexts import Context, array_of, context_of
+from edgeworth.games.bargaining.outputs import Outputs
 from edgeworth.games.bargaining.talks import history_of, talks_table
 from edgeworth.games.bargaining.vocabulary import Outcome
 
@@ -68,16 +69,15 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin new episodes: all of them, or those that `options["reset_mask"]` names."""
-        given = dict(options or {})
-        chosen = self._checked_mask(given.pop("reset_mask", None))
-        contexts = fixed_contexts(given, self.num_envs)
+        chosen = self._checked_mask((options or {}).get("reset_mask"))
+        contexts = fixed_contexts(options, self.num_envs, also_known=("reset_mask",))
         if len(contexts):
             self.batch.check_contexts(contexts)
-        if isinstance(seed, int | np.integer) or seed is None:
-            super().reset(seed=None if seed is None else int(seed))
         self.batch.seed(seed, chosen)
+        if isinstance(seed, int | np.integer):
+            super().reset(seed=int(seed))
         self.batch.reset(contexts, chosen, fresh=True)
-        return self._observations(self.batch.views), self._infos()
+        return self._observations(self.batch.views), self._infos(self.batch.views[:, 17] == 1)
 
     def step(
         self, actions: Mapping[str, Any]
@@ -89,12 +89,11 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             raise IllegalAction(f"The actions are {actions!r}; expected a mapping with act_type and oA.", "action_shape") from error
         mode = RULE_OF_MODE[self.autoreset_mode]
         self.batch.step(checked_acts(acts, self.num_envs), checked_shares(shares, self.num_envs), mode, fresh=True)
-        reports = self.batch.reports
-        ended = reports["outcome"] != 0
-        infos = self._infos()
-        if ended.any():
-            self._add_endings(infos, ended)
-        return self._observations(self.batch.views), reports["reward"].copy(), ended, np.zeros(self.num_envs, np.bool_), infos
+        out = self.batch.outputs
+        infos = self._infos(out.spoken)
+        if np.count_nonzero(out.ended):
+            self._add_endings(infos, out)
+        return self._observations(out.views), out.rewards, out.ended, np.zeros(self.num_envs, np.bool_), infos
 
     def random_actions(self) -> dict[str, NDArray[np.int64]]:
         """A legal action for every episode, drawn from the episode's own randomness."""
@@ -107,9 +106,7 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
 
     def contexts(self) -> list[Context]:
         """The contexts in play, the partners' utilities included; for yardsticks, not for the agent."""
-        state = self.batch.state
-        rows = np.concatenate([state["counts"], state["utilities"].reshape(self.num_envs, -1)], axis=1)
-        return [Context.from_row(row) for row in rows]
+        return [context_of(episode) for episode in self.batch.state]
 
     def render(self) -> tuple[str, ...] | None:
         """The talks of every episode as tables of text."""
@@ -137,35 +134,37 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             "turns_remaining": views[:, 16],
         }
 
-    def _infos(self) -> dict[str, Any]:
-        views = self.batch.views
+    def _infos(self, spoken: NDArray[np.bool_]) -> dict[str, Any]:
+        out = self.batch.outputs
         return {
-            "action_mask": self.batch.masks.copy(),
-            "oA_max": views[:, 0:3],
-            "partner_has_spoken": views[:, 17] == 1,
-            "my_last_offer": views[:, 12:15],
-            "history": self.batch.histories,
+            "action_mask": out.masks.copy(),
+            "oA_max": out.views[:, 0:3].copy(),
+            "partner_has_spoken": spoken,
+            "my_last_offer": out.views[:, 12:15],
+            "history": out.histories,
         }
 
-    def _add_endings(self, infos: dict[str, Any], ended: NDArray[np.bool_]) -> None:
-        reports = self.batch.reports
+    def _add_endings(self, infos: dict[str, Any], out: Outputs) -> None:
+        reports, ended = out.reports, out.ended
         endings = {
             "outcome": reports["outcome"],
             "partner_reward": reports["partner_reward"],
             "deal": reports["deal"],
+            "_outcome": ended,
+            "_partner_reward": ended,
+            "_deal": ended,
         }
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            infos["final_obs"] = self._observations(self.batch.final_views)
-            infos["final_info"] = {**endings, **{f"_{key}": ended for key in endings}}
+            infos["final_obs"] = self._observations(out.final_views)
+            infos["final_info"] = endings
             infos["_final_obs"] = infos["_final_info"] = ended
         else:
             infos.update(endings)
-            infos.update({f"_{key}": ended for key in endings})
 
     def _checked_mask(self, mask: Any) -> NDArray[np.bool_] | None:
         if mask is None:
             return None
-        array = np.asarray(mask)
+        array = array_of(mask)
         if array.shape != (self.num_envs,) or array.dtype != np.bool_ or not array.any():
             raise InvalidOption(f"reset_mask is {mask!r}; expected {self.num_envs} booleans, at least one of them true.")
         if not self.batch.started:

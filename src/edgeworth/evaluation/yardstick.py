@@ -24,8 +24,7 @@ from edgeworth.evaluation.episodes import maximum_rewards, play_episodes
 from edgeworth.evaluation.statistics import Estimate, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.bounds import bayes_plan, offers_before_agreeing, oracle_values
-from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.talks import triple_of
+from edgeworth.games.bargaining.contexts import context_of
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being computed, how much is done and how much there is."""
@@ -96,7 +95,7 @@ def _plan_rows(batch: BargainingBatch, seed: int, report: Progress) -> list[Row]
     for slot in range(batch.size):
         state = batch.state[slot]
         opener = int(state["opener"])
-        context = Context(triple_of(state["counts"]), triple_of(state["utilities"][0]), (0, 0, 0))
+        context = context_of(state).half()
         key = (opener, *context.row())
         if key not in plans:
             plans[key] = (bayes_plan(context, batch, opener).value, bayes_plan(context, batch, opener, fixed).value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,13 @@ from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext, Invalid
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
 from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, LEGAL, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
+from edgeworth.games.bargaining.outputs import OutputPool, Outputs
 from edgeworth.games.bargaining.partners.program import Partner
 from edgeworth.games.bargaining.state import (
     BASE_FEATURES,
     EPISODE,
-    HISTORY_LINE,
-    REPORT,
     RULES,
     SOLO,
-    VIEW_WIDTH,
     rules_record,
 )
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, UTILITY_LIMIT
@@ -37,22 +35,12 @@ from edgeworth.seeding import checked_seed, fresh_seeds, seed_streams
 NO_CONTEXTS = np.zeros((0, 9), np.int16)
 
 
-class _Outputs(NamedTuple):
-    """What a step writes beside the state."""
-
-    reports: NDArray[np.void]
-    views: NDArray[np.int32]
-    masks: NDArray[np.int8]
-    final_views: NDArray[np.int32]
-    histories: NDArray[np.int8]
-
-
 class BargainingBatch:
     """`size` episodes played side by side, each with a seed of its own."""
 
     def __init__(self, config: BargainingConfig, size: int, two_player: bool = False) -> None:
-        if size < 1:
-            raise InvalidOption(f"The number of environments is {size}; expected 1 or more.")
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+            raise InvalidOption(f"The number of environments is {size!r}; expected a whole number, 1 or more.")
         source: ContextSource = build(catalog.resolve("context source", config.contexts), config.context_options, config.contexts)
         partner: Partner = build(catalog.resolve("partner", config.partner), config.partner_options, f"partner {config.partner}")
         table = source.table()
@@ -72,27 +60,19 @@ class BargainingBatch:
     def _allocate(self, size: int) -> None:
         self.size = size
         self.everybody = np.ones(size, np.bool_)
-        self._take(self._outputs(with_history=False))
+        self._take(Outputs.of(size, turns=0))
+        self._pool = OutputPool(size, self.config.max_turns)
 
-    def _outputs(self, with_history: bool) -> _Outputs:
-        """Arrays for what a step reports and shows."""
-        lines = (self.size, self.config.max_turns, HISTORY_LINE) if with_history else (0, 0, HISTORY_LINE)
-        return _Outputs(
-            reports=np.empty(self.size, REPORT),
-            views=np.empty((self.size, VIEW_WIDTH), np.int32),
-            masks=np.empty((self.size, 5), np.int8),
-            final_views=np.zeros((self.size, VIEW_WIDTH), np.int32),
-            histories=np.empty(lines, np.int8),
-        )
-
-    def _take(self, outputs: _Outputs) -> None:
-        self.reports, self.views, self.masks, self.final_views, self.histories = outputs
+    def _take(self, outputs: Outputs) -> None:
+        self.outputs = outputs
+        self.reports, self.views, self.masks = outputs.reports, outputs.views, outputs.masks
 
     def _bind_solo(self) -> None:
         """Let the arrays of a batch of one be parts of its single record."""
         if self.solo is not None:
-            self.state, self.rules, self.reports = self.solo["episode"], self.solo["rules"], self.solo["report"]
-            self.views, self.masks = self.solo["seen"], self.solo["mask"]
+            self.state, self.rules = self.solo["episode"], self.solo["rules"]
+            views, masks = self.solo["seen"], self.solo["mask"]
+            self._take(self.outputs._replace(reports=self.solo["report"], views=views, masks=masks))
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
@@ -109,6 +89,8 @@ class BargainingBatch:
             checked_seed(first + self.size - 1)
             self._place_seeds(np.arange(self.size, dtype=np.uint64) + np.uint64(first), self.everybody if chosen is None else chosen)
             return
+        if isinstance(seeds, str | bytes | dict) or not hasattr(seeds, "__len__"):
+            raise InvalidOption(f"seed is {seeds!r}; expected a whole number from 0 to 2**63-1, or a list of them.")
         if len(seeds) != self.size:
             raise InvalidOption(f"{len(seeds)} seeds for {self.size} environments; expected one each.")
         checked = [None if seed is None else checked_seed(seed) for seed in seeds]
@@ -127,14 +109,16 @@ class BargainingBatch:
     def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None, fresh: bool = False) -> None:
         """Begin the next episode of all, or of the chosen ones; with one row of context per slot, or drawn.
 
-        `fresh` writes into new arrays, so that those handed out before stay as they are.
+        `fresh` writes into arrays that nobody holds, so that those handed out before stay as they are.
         """
         if len(contexts):
             self.check_contexts(contexts)
         if fresh:
-            self._take(self._outputs(with_history=True))
+            self._take(self._pool.take())
         everybody = self.everybody if chosen is None else chosen
-        rules.reset_batch(self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks, self.histories)
+        rules.reset_batch(
+            self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks, self.outputs.histories
+        )
         self.started = True
 
     def check_contexts(self, contexts: ContextTable) -> None:
@@ -165,29 +149,27 @@ class BargainingBatch:
 
     def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: int = rules.NEVER, fresh: bool = False) -> None:
         """One step of every episode, or an error before anything has changed; `fresh` as in `reset`."""
-        if not self.started:
-            raise EpisodeOver("The talks have not begun; call reset() before step().")
-        out = self._outputs(with_history=True) if fresh else self._kept_outputs()
+        self._refuse_before_reset()
+        out = self._pool.take() if fresh else self.outputs
         illegal = rules.step_batch(self.state, self.rules, self.partners, self.table, acts, shares, *out, autoreset)
         if illegal != rules.ALL_LEGAL:
             raise self.illegal_action(illegal, AGENT, int(acts[illegal]), shares[illegal])
         self._take(out)
 
-    def _kept_outputs(self) -> _Outputs:
-        return _Outputs(self.reports, self.views, self.masks, self.final_views, self.histories)
+    def _refuse_before_reset(self) -> None:
+        if not self.started:
+            raise EpisodeOver("The talks have not begun; call reset() first.")
 
     def step_single(self, act: int, share: Sequence[int]) -> None:
         """The step of a batch of one, with little to unpack."""
-        if not self.started:
-            raise EpisodeOver("The talks have not begun; call reset() before step().")
+        self._refuse_before_reset()
         a, b, c = share
         if rules.step_single(self.solo, self.partners, act, a, b, c) != LEGAL:
             raise self.illegal_action(0, AGENT, act, share)
 
     def move(self, side: int, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float64]:
         """One move of one side in every episode, or an error before anything has changed; returns what each move cost at once."""
-        if not self.started:
-            raise EpisodeOver("The talks have not begun; call reset() first.")
+        self._refuse_before_reset()
         charges = np.zeros(self.size)
         illegal = rules.move_batch(self.state, self.rules, side, acts, shares, charges)
         if illegal != rules.ALL_LEGAL:
@@ -205,6 +187,12 @@ class BargainingBatch:
         views, masks = np.empty_like(self.views), np.empty_like(self.masks)
         rules.view_batch(self.state, self.rules, side, views, masks)
         return views, masks
+
+    def final_features(self) -> NDArray[np.float32]:
+        """The base features at the end of the episodes that the last step closed; elsewhere they mean nothing."""
+        features = np.empty((self.size, BASE_FEATURES), np.float32)
+        rules.recalled_features(self.outputs.final_views, self.rules, np.zeros(1, EPISODE), features)
+        return features
 
     def selected(self, chosen: NDArray[np.bool_]) -> BargainingBatch:
         """A batch of copies of the chosen episodes under the same rules, for playing on with some or searching from them."""
@@ -227,6 +215,7 @@ class BargainingBatch:
 
     def features(self, side: int = AGENT, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """The 18 base features of every episode."""
+        self._refuse_before_reset()
         out = np.empty((self.size, BASE_FEATURES), np.float32) if out is None else out
         rules.features_batch(self.state, self.rules, side, out)
         return out
@@ -246,6 +235,7 @@ class BargainingBatch:
 
     def random_rollout(self, steps: int, threads: int = 1) -> NDArray[np.float64]:
         """Random legal play with the loop inside the rules; per slot: finished episodes, reward, maximum, steps."""
+        self._refuse_before_reset()
         features = np.empty((self.size, BASE_FEATURES), np.float32)
         totals = np.zeros((self.size, 4))
         cuts = np.linspace(0, self.size, threads + 1).astype(int)

@@ -7,7 +7,8 @@ value has a closed recursion, since its replies do not depend on what it is offe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +16,29 @@ from numpy.typing import NDArray
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.contexts import Context, Triple
 from edgeworth.games.bargaining.frontier import all_shares
 from edgeworth.games.bargaining.partners.program import RANDOM
-from edgeworth.games.bargaining.talks import Move
-from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, END, INSIST, ONGOING, PARTNER, PROPOSE, Side
+from edgeworth.games.bargaining.talks import Move, triple_of
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, BUDGET, DISAGREE, END, INSIST, ONGOING, PARTNER, PROPOSE, Side
 
 States = NDArray[np.void]
 
 
 @dataclass(frozen=True)
 class Response:
-    """What the best response earns on average, and the agent's moves along its path (the first move only against a random partner)."""
+    """What the best response earns on average, and the agent's moves along its path."""
 
     value: float
     moves: tuple[Move, ...]
+    agree_from: Mapping[int, tuple[Triple, ...]] = field(default_factory=dict)
+    """Against a random partner: the offers worth accepting after each number of moves; otherwise ask as in `moves`."""
+
+    def move_at(self, turn: int, offer: Triple | None) -> Move:
+        """The agent's move after this many moves, given what the partner's standing offer leaves it."""
+        if offer is not None and offer in self.agree_from.get(turn, ()):
+            return Move(AGENT, AGREE, None)
+        return self.moves[min(turn // 2, len(self.moves) - 1)]
 
 
 def best_response(context: Context, config: BargainingConfig, opens: Side = Side.AGENT) -> Response:
@@ -53,7 +62,7 @@ class _Search:
         self.batch = batch
         self.sudden_end = config.sudden_end
         self.passes = config.disagree == "passes"
-        self.shares = all_shares(tuple(int(n) for n in batch.state["counts"][0]))  # type: ignore[arg-type]
+        self.shares = all_shares(triple_of(batch.state["counts"][0]))
 
     def response(self) -> Response:
         values, choices, children = self._solve(self.batch.state.copy())
@@ -124,7 +133,7 @@ class _Search:
 
     def _no_deal(self, states: States) -> NDArray[np.float64]:
         rules = self.batch.rules[0]
-        whole = np.full(len(states), 10.0) if rules["normalize"] else states["maximum"][:, AGENT].astype(np.float64)
+        whole = np.full(len(states), float(BUDGET)) if rules["normalize"] else states["maximum"][:, AGENT].astype(np.float64)
         return np.asarray(rules["reservation"][AGENT] * whole)
 
     def _merged(self, states: States) -> tuple[States, NDArray[np.int64]]:
@@ -143,34 +152,38 @@ class _Search:
 
 
 def _response_to_random(context: Context, batch: BargainingBatch, opens: Side) -> Response:
-    """Ask for everything until the random partner's own offer beats what waiting is worth."""
+    """Ask for everything until the random partner's own offer beats what asking on is worth."""
     config = batch.config
     if config.disagree == "passes":
         raise InvalidOption('The best response to the random partner is worked out for disagree="ends" only.')
-    rules = batch.rules[0]
-    scale = 10.0 / max(context.my_maximum, 1) if config.normalize else 1.0
-    worths = scale * (all_shares(context.counts) @ np.array(context.my_utilities))
-    whole, nothing = float(worths.max()), float(rules["reservation"][AGENT]) * scale * context.my_maximum
+    shares = all_shares(context.counts)
+    scale = BUDGET / max(context.my_maximum, 1) if config.normalize else 1.0
+    worths = scale * (shares @ np.array(context.my_utilities))
+    nothing = config.reservation[AGENT] * scale * context.my_maximum
+    asking = _values_of_asking(batch, worths, nothing)
+    agreed = {turn: float(batch.rules[0]["discount_at"][turn + 1]) * worths for turn in asking}
+    accepted = {turn: tuple(triple_of(s) for s in shares[agreed[turn] >= value]) for turn, value in asking.items()}
+    everything = (Move(AGENT, PROPOSE, context.counts),)
+    value = asking[0] if opens == Side.AGENT else float(np.maximum(agreed[1], asking[1]).mean())
+    return Response(value, everything, accepted)
+
+
+def _values_of_asking(batch: BargainingBatch, worths: NDArray[np.float64], nothing: float) -> dict[int, float]:
+    """What asking for everything is worth after each number of moves, from the last move back.
+
+    The reply is AGREE, DISAGREE, END with a matching or another selection, or an offer (PROPOSE or INSIST) that may be accepted.
+    """
+    config, discount = batch.config, batch.rules[0]["discount_at"]
     stay = 1.0 - config.sudden_end
-    ask: dict[int, float] = {}
-    for turn in range(config.max_turns - 1, -1, -1):
-        if turn + 1 >= config.max_turns:
-            ask[turn] = nothing
-            continue
-        closed = float(rules["discount_at"][turn + 2])
-        matched = (closed * whole + (len(worths) - 1) * nothing) / len(worths)
-        next_turn = turn + 2
-        if next_turn < config.max_turns:
-            agreed = float(rules["discount_at"][next_turn + 1]) * worths
-            offered = float(np.maximum(agreed, max(ask[next_turn], nothing)).mean())
-        else:
-            offered = nothing
-        kept = stay if turn + 2 > 1 else 1.0
-        reply = (closed * whole + nothing + matched + 2.0 * (kept * offered + (1.0 - kept) * nothing)) / 5.0
+    whole = float(worths.max())
+    asking: dict[int, float] = {config.max_turns - 1: nothing}
+    for turn in range(config.max_turns - 2, -1, -1):
+        closed = float(discount[turn + 2]) * whole
+        matched = (closed + (len(worths) - 1) * nothing) / len(worths)
+        offered = nothing
+        if turn + 2 < config.max_turns:
+            offered = stay * float(np.maximum(discount[turn + 3] * worths, asking[turn + 2]).mean()) + (1.0 - stay) * nothing
+        reply = (closed + nothing + matched + 2.0 * offered) / 5.0
         heard = stay if turn + 1 > 1 else 1.0
-        ask[turn] = max(nothing, heard * reply + (1.0 - heard) * nothing)
-    everything = Move(AGENT, PROPOSE, context.counts)
-    if opens == Side.AGENT:
-        return Response(ask[0], (everything,))
-    agreed = float(rules["discount_at"][2]) * worths
-    return Response(float(np.maximum(agreed, ask[1]).mean()), (everything,))
+        asking[turn] = max(nothing, heard * reply + (1.0 - heard) * nothing)
+    return asking

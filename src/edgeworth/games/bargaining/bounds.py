@@ -1,11 +1,12 @@
-"""How well an agent can do: the oracle that knows the partner, and the best blind plan of offers. Exact, in milliseconds.
+"""How well an agent can do: the oracle that knows the partner, and the best blind plan of offers, in milliseconds.
 
 Both stand on one fact about partners with thresholds (heuristic, walk-away, time-dependent): whether an offer is accepted depends
 only on the partner's utilities, the turn, and PROPOSE or INSIST. An oracle therefore picks the best accepted offer or
 counter-offer. A blind agent hears the same refusal from every partner that does not accept, so its whole strategy is a list of
 offers to make until one is taken, and then, at the end, AGREE. The value of such a plan is an average over the partner's possible
-utilities, and `bayes_plan` searches for the best by inserting the most useful offer and then swapping until no swap helps (the
-value is submodular in the set of offers, so this is close to exact; a test compares it with brute force).
+utilities, and `bayes_plan` searches for the best by inserting the most useful offer and then swapping until no single swap helps.
+The oracle is exact. The plan's value is computed exactly; that no plan is better is certain for one offer only, but the value is
+submodular in the set of offers, and tests compare with brute force.
 
 Values are in points, in the units the environment pays.
 """
@@ -98,6 +99,10 @@ def oracle_value(s: Record, r: Record, p: Record, opener: Int) -> Real:
             best = max(best, heard * asked + (1.0 - heard) * nothing)
             insisted = r.discount_at[turn + 2] * best_accepted(s, r, p.accept_insist[turn + 1])
             best = max(best, heard * insisted + (1.0 - heard) * nothing - alive * r.insist_price)
+            if r.disagree_passes and p.kind == WALK_AWAY and turn // 2 == p.patience:
+                # it leaves by END, and an offer that mirrors its selection is matched
+                mirrored = r.discount_at[turn + 2] * counter_worth(s, r, p, turn)
+                best = max(best, heard * mirrored + (1.0 - heard) * nothing)
     return best
 
 
@@ -276,6 +281,8 @@ def check_silent_partner(batch: BargainingBatch) -> None:
     """Refuse partners whose counter-offers tell something about their utilities: a plan fixed in advance would not be optimal."""
     check_threshold_partners(batch)
     row = batch.partners[0]
+    if row["kind"] == WALK_AWAY and batch.config.disagree == "passes":
+        raise InvalidOption('The blind plan for walk_away is worked out for disagree="ends" only: elsewhere it leaves by END.')
     if len(batch.partners) > 1 or row["kind"] == TIME_DEPENDENT or row["counter"] not in SILENT_COUNTERS:
         raise InvalidOption(
             f"The blind plan needs one partner whose counter-offers betray nothing (heuristic or walk_away with leave_one or keep_all),"

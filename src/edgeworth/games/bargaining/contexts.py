@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,10 @@ class Context:
         """The nine numbers of this context."""
         return (*self.counts, *self.my_utilities, *self.partner_utilities)
 
+    def half(self) -> Context:
+        """What the agent knows of it: the partner's utilities left blank."""
+        return Context(self.counts, self.my_utilities, (0, 0, 0))
+
     @property
     def my_maximum(self) -> int:
         """Worth of the whole pool to the agent."""
@@ -76,9 +80,22 @@ class Context:
         )
 
 
+def context_of(episode: np.void) -> Context:
+    """The context of an episode's record, the partner's utilities included."""
+    return Context.from_row([*episode["counts"], *episode["utilities"].reshape(-1)])
+
+
+def array_of(values: object) -> NDArray[Any]:
+    """What a user gave as an array; nothing that can be one becomes an array of no shape, for the caller to refuse."""
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        return np.empty((), object)
+
+
 def checked_triple(name: str, values: object, limit: int) -> Triple:
     """Three whole numbers from 0 to the limit, or an error that says what arrived."""
-    array = np.asarray(values)
+    array = array_of(values)
     if array.shape != (ITEM_TYPES,) or not np.issubdtype(array.dtype, np.integer):
         raise InvalidContext(f"{name} is {values!r}; expected three whole numbers, one per item type.")
     if array.min() < 0 or array.max() > limit:

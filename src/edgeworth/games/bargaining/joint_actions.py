@@ -6,6 +6,8 @@ AGREE, DISAGREE, END with each: 3 S + 2 in all (377 for m = 4).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,13 +102,22 @@ def encode(act: int, share: tuple[int, int, int], max_count: int) -> int:
     return int(encode_one(act, *share, max_count + 1))
 
 
-def decode(actions: NDArray[np.int64], max_count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Acts and shares of a batch of joint actions, or an error that names the first number out of range."""
+def checked_actions(actions: NDArray[Any], size: int, max_count: int) -> NDArray[np.int64]:
+    """A batch of joint actions as whole numbers in range, or an error that names the first that is not."""
     limit = joint_action_count(max_count)
+    if actions.shape != (size,) or actions.dtype.kind not in "iu":
+        wanted = "one whole number" if size == 1 else f"{size} whole numbers"
+        found = f"shape {actions.shape} and dtype {actions.dtype}"
+        raise IllegalAction(f"The action has {found}; expected {wanted} from 0 to {limit - 1}.", "action_shape")
     outside = np.flatnonzero((actions < 0) | (actions >= limit))
     if outside.size:
         slot = int(outside[0])
-        raise IllegalAction(f"The action is {actions[slot]}; expected 0 to {limit - 1}.", "unknown_act", slot if len(actions) > 1 else None)
+        raise IllegalAction(f"The action is {actions[slot]}; expected 0 to {limit - 1}.", "unknown_act", slot if size > 1 else None)
+    return np.require(actions, np.int64, ["C", "W"])
+
+
+def decode(actions: NDArray[np.int64], max_count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Acts and shares of a batch of joint actions."""
     acts, shares = np.empty(len(actions), np.int64), np.empty((len(actions), 3), np.int64)
     decode_batch(actions, max_count + 1, acts, shares)
     return acts, shares

@@ -33,7 +33,8 @@ def partner_types(context: Context, batch: BargainingBatch) -> NDArray[np.int64]
     """The partner utilities that are possible before the talks, equally likely; only the agent's half of the context is read."""
     if not batch.rules[0]["from_table"]:
         vectors: NDArray[np.int64] = _all_utilities()
-        return np.asarray(vectors[1:] if batch.config.normalize else vectors, np.int64)
+        valued = (vectors @ np.array(context.counts) > 0) | (not batch.config.normalize)
+        return np.asarray(vectors[valued], np.int64)
     seen = np.array((*context.counts, *context.my_utilities))
     rows = batch.table[(batch.table[:, :6] == seen).all(axis=1)]
     if not len(rows):

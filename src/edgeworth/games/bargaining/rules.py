@@ -17,7 +17,7 @@ from edgeworth.games.bargaining.moves import move
 from edgeworth.games.bargaining.opening import begin_episode, open_talks, place_context
 from edgeworth.games.bargaining.partners.reply import partner_reply
 from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE
-from edgeworth.games.bargaining.views import write_features, write_history, write_view
+from edgeworth.games.bargaining.views import recall_view, write_features, write_history, write_view
 from edgeworth.games.bargaining.vocabulary import AGENT, INSIST, LOST_TURN, ONGOING, PARTNER, UNSAID
 
 ALL_LEGAL = -1
@@ -53,7 +53,6 @@ def step_episode(s: Record, r: Record, partners: Array, act: Int, a: Int, b: Int
     report.partner_reward = s.payoff[PARTNER]
     if s.outcome != ONGOING:
         report.partner_reward -= r.insist_price * s.insists[PARTNER]
-    report.maximum = s.maximum[AGENT]
     for k in range(3):
         report.deal[k] = s.deal[k]
 
@@ -82,6 +81,9 @@ def step_batch(
     acts: Array,
     shares: Array,
     reports: Array,
+    rewards: Array,
+    ended: Array,
+    spoken: Array,
     views: Array,
     masks: Array,
     final_views: Array,
@@ -104,11 +106,16 @@ def step_batch(
         if s.outcome != ONGOING:
             begin_episode(s, r, partners, table)
             clear_report(s, reports[e])
+            rewards[e] = 0.0
+            ended[e] = False
         else:
             step_episode(s, r, partners, acts[e], shares[e, 0], shares[e, 1], shares[e, 2], reports[e])
+            rewards[e] = reports[e].reward
+            ended[e] = s.outcome != ONGOING
             if s.outcome != ONGOING and autoreset == SAME_STEP:
                 write_view(s, r, AGENT, final_views[e])
                 begin_episode(s, r, partners, table)
+        spoken[e] = s.last_act[PARTNER] != UNSAID
         write_view(s, r, AGENT, views[e])
         write_mask(s, AGENT, masks[e])
         if histories.shape[0] > 0:
@@ -137,7 +144,6 @@ def clear_report(s: Record, report: Record) -> None:
     report.outcome = ONGOING
     report.partner_act = s.last_act[PARTNER]
     report.turns = s.turn
-    report.maximum = s.maximum[AGENT]
     for k in range(3):
         report.deal[k] = 0
 
@@ -210,6 +216,15 @@ def features_batch(state: Array, rules: Array, side: Int, features: Array) -> No
     for i in range(state.shape[0]):
         e = np.uint64(i)
         write_features(state[e], r, side, features[e])
+
+
+@compiled
+def recalled_features(views: Array, rules: Array, scratch: Array, features: Array) -> None:
+    """The agent's base features behind views, such as the last ones of episodes that are gone; `scratch` is one record."""
+    for i in range(views.shape[0]):
+        e = np.uint64(i)
+        recall_view(views[e], rules[0], scratch[0])
+        write_features(scratch[0], rules[0], AGENT, features[e])
 
 
 @compiled

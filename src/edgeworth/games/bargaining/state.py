@@ -83,7 +83,6 @@ REPORT = np.dtype(
     [
         ("reward", np.float64),
         ("partner_reward", np.float64),
-        ("maximum", np.float64),  # what the whole pool was worth to the agent
         ("deal", np.int16, (3,)),
         ("turns", np.int16),
         ("outcome", np.int8),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgeworth.compiled import Array, Int, Record, compiled
-from edgeworth.games.bargaining.vocabulary import DISAGREE, UNSAID, UTILITY_LIMIT
+from edgeworth.games.bargaining.vocabulary import AGENT, DISAGREE, PARTNER, UNSAID, UTILITY_LIMIT
 
 
 @compiled
@@ -37,6 +37,21 @@ def write_history(s: Record, lines: Array) -> None:
 
 
 @compiled
+def recall_view(view: Array, r: Record, s: Record) -> None:
+    """Put what a view shows back into a record, for features of an episode that is gone."""
+    for k in range(3):
+        s.counts[k] = view[k]
+        s.utilities[AGENT, k] = view[3 + k]
+        s.utilities[PARTNER, k] = view[6 + k]
+        s.offer[PARTNER, k] = view[k] - view[9 + k]
+    s.offered[PARTNER] = 1
+    s.last_act[PARTNER] = view[15] if view[17] else UNSAID
+    s.turn = r.max_turns - view[16]
+    s.maximum[AGENT] = view[18]
+    s.maximum[PARTNER] = view[19]
+
+
+@compiled
 def write_features(s: Record, r: Record, side: Int, features: Array) -> None:
     """The 18 base features of a side, each in [0, 1]; see `state.BASE_FEATURES`."""
     other = 1 - side
@@ -45,8 +60,9 @@ def write_features(s: Record, r: Record, side: Int, features: Array) -> None:
     theirs = np.float32(1.0) / np.float32(max(s.maximum[other], 1) if r.normalize else UTILITY_LIMIT)
     for k in range(3):
         features[k] = s.counts[k] * unit_count
-        features[3 + k] = s.utilities[side, k] * mine
-        features[6 + k] = s.utilities[other, k] * theirs if r.reveal else np.float32(0.0)
+        counted = s.counts[k] > 0 or not r.normalize
+        features[3 + k] = s.utilities[side, k] * mine if counted else np.float32(0.0)
+        features[6 + k] = s.utilities[other, k] * theirs if r.reveal and counted else np.float32(0.0)
         features[14 + k] = (s.counts[k] - s.offer[other, k]) * unit_count if s.offered[other] else np.float32(0.0)
     for act in range(5):
         features[9 + act] = np.float32(1.0) if s.last_act[other] == act else np.float32(0.0)

@@ -36,8 +36,8 @@ class Partner(Protocol):
 
 
 def basis_points(share: float) -> int:
-    """A share of the maximum as whole basis points."""
-    return round(share * BASIS_POINTS)
+    """A share of the maximum as whole basis points, rounded down: a third of three points is one point."""
+    return math.floor(round(share * BASIS_POINTS, 6))
 
 
 def program(
