@@ -82,19 +82,21 @@ def checked_share(share: Any) -> list[int]:
 
 def checked_acts(acts: Any, size: int) -> NDArray[np.int64]:
     """A batch of acts as whole numbers."""
-    array = array_of(acts)
-    if array.shape != (size,) or array.dtype.kind not in "iu":
-        raise IllegalAction(f"act_type has shape {array.shape} and dtype {array.dtype}; expected ({size},) whole numbers.", "action_shape")
-    return np.require(array, np.int64, ["C", "W"])
+    return _whole_numbers("act_type", acts, (size,))
 
 
 def checked_shares(shares: Any, size: int) -> NDArray[np.int64]:
     """A batch of shares as whole numbers."""
-    array = array_of(shares)
-    if array.shape != (size, ITEM_TYPES) or array.dtype.kind not in "iu":
-        raise IllegalAction(
-            f"oA has shape {array.shape} and dtype {array.dtype}; expected ({size}, {ITEM_TYPES}) whole numbers.", "action_shape"
-        )
+    return _whole_numbers("oA", shares, (size, ITEM_TYPES))
+
+
+def _whole_numbers(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Whole numbers in the one memory layout that the rules are compiled for."""
+    array = values if type(values) is np.ndarray else array_of(values)
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise IllegalAction(f"{name} has shape {array.shape} and dtype {array.dtype}; expected {shape} whole numbers.", "action_shape")
+    if array.dtype == np.int64 and array.flags.carray:
+        return array
     return np.require(array, np.int64, ["C", "W"])
 
 

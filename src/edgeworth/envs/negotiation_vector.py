@@ -138,7 +138,7 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         out = self.batch.outputs
         return {
             "action_mask": out.masks.copy(),
-            "oA_max": out.views[:, 0:3].copy(),
+            "oA_max": out.views[:, 0:3],
             "partner_has_spoken": spoken,
             "my_last_offer": out.views[:, 12:15],
             "history": out.histories,

@@ -6,6 +6,8 @@ INSIST, END) must lie within the pool. AGREE and DISAGREE state no share; what s
 
 from __future__ import annotations
 
+import numpy as np
+
 from edgeworth.compiled import Array, Flag, Int, Record, compiled
 from edgeworth.games.bargaining.vocabulary import (
     AGREE,
@@ -68,17 +70,12 @@ def write_mask(s: Record, side: Int, mask: Array) -> None:
 @compiled
 def random_legal_move(s: Record, side: Int, act_purpose: Int, share_purpose: Int) -> tuple[Int, Int, Int, Int]:
     """An act uniform over the legal ones; where it states a share, each type uniform from 0 to all of it."""
-    bits = draw(s.key, s.turn, act_purpose, 0)
-    if s.offered[1 - side]:
-        act = below(bits, 5)
-    else:
-        act = below(bits, 4)
-        if act >= AGREE:
-            act += 1
-    if not carries_share(act):
-        return act, 0, 0, 0
+    can_agree = np.int64(s.offered[1 - side])
+    act = below(draw(s.key, s.turn, act_purpose, 0), 4 + can_agree)
+    act += np.int64(act >= AGREE) & (1 - can_agree)  # the four acts without AGREE
     a, b, c = random_share(s, share_purpose)
-    return act, a, b, c
+    stated = np.int64(carries_share(act))
+    return act, a * stated, b * stated, c * stated
 
 
 @compiled
