@@ -26,14 +26,16 @@ check: $(STAMP)  ## lint, format and types
 
 bench: $(WARM)  ## speed against the plain environment, NumPy and OpenSpiel; writes results/bench_env.json
 	@echo "edgeworth: measuring the environments; this takes some minutes."
-	@$(BIN)/edgeworth bench env --out results/bench_env.json
+	@$(BIN)/edgeworth bench env --seed 0 --repeats 7 --out results/bench_env.json
 
 yardstick: $(WARM)  ## the reference table; writes results/yardstick_bargaining.json and .png
 	@echo "edgeworth: computing the yardsticks."
 	@$(BIN)/edgeworth yardstick --seed 0 --out results/yardstick_bargaining.json --figure results/yardstick_bargaining.png
 
-docs: $(STAMP)  ## regenerate docs/cli.md from --help
+docs: $(STAMP)  ## regenerate docs/cli.md from --help, and the tables from results/
+	@echo "edgeworth: writing docs/cli.md and the tables of README and docs/speed.md."
 	@$(BIN)/python docs/write_cli.py
+	@$(BIN)/python docs/write_tables.py
 
 clean:  ## remove the environment, caches and compiled rules
 	@echo "edgeworth: removing .venv, caches and compiled rules."

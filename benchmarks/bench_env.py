@@ -54,6 +54,7 @@ LABELS = {
     "batch_1024": "bare batch, N=1024",
     "inner_loop": f"loop inside, N={INNER_SIZE}",
     "single_step": "single, step only",
+    "packaging": "single without rules, step only",
     "plain_step": "plain, step only",
     "plain_play": "plain",
     **{f"numpy_{size}": f"NumPy batch, N={size}" for size in NUMPY_SIZES},
@@ -101,6 +102,7 @@ def contenders(seed: int) -> dict[str, Measure]:
     table["batch_1024"] = batch_play(1024, seed)
     table["inner_loop"] = inner_loop(seed)
     table["single_step"] = step_only([NegotiationEnv() for _ in range(STEP_ONLY_ENVS)], seed)
+    table["packaging"] = step_only([without_rules() for _ in range(STEP_ONLY_ENVS)], seed)
     table["plain_step"] = step_only([PlainNegotiationEnv(make_chance=CounterChance) for _ in range(STEP_ONLY_ENVS)], seed)
     table["plain_play"] = plain_play(seed)
     table.update({f"numpy_{size}": numpy_play(size, seed) for size in NUMPY_SIZES})
@@ -225,6 +227,13 @@ def openspiel_play(seed: int) -> Measure | None:
         return moves
 
     return repeated(play)
+
+
+def without_rules() -> NegotiationEnv:
+    """Our single environment with rules that do nothing and cost nothing: what checking an action and wrapping the answer takes."""
+    env = NegotiationEnv()
+    env.batch.step_single = lambda act, share: None  # type: ignore[method-assign]
+    return env
 
 
 def step_only(envs: list[Any], seed: int) -> Measure:

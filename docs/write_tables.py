@@ -1,4 +1,4 @@
-"""Puts the tables of `results/` into the README, between their marks, so that no figure is typed by hand; a test compares."""
+"""Puts the tables of `results/` into the pages, between their marks, so that no figure is typed by hand; a test compares."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+README, SPEED = ROOT / "README.md", ROOT / "docs" / "speed.md"
 SCENARIOS = ("classic", "one_shot", "discounted", "walkaway", "lewis", "lewis_keep_all")
 AGENTS = ("oracle", "bayes", "concession", "agree_first", "random", "greedy")
+README_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
 
 
 def yardstick_table(result: dict[str, Any]) -> str:
@@ -23,24 +24,48 @@ def yardstick_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def filled(text: str, mark: str, table: str) -> str:
-    """The text with a table between its marks."""
-    pattern = re.compile(rf"(<!-- {mark} table: [^>]*-->\n).*?(<!-- end of table -->)", re.DOTALL)
-    assert pattern.search(text), f"README has no place for the {mark} table"
-    return pattern.sub(lambda m: m.group(1) + table + "\n" + m.group(2), text)
-
-
-def bench_table(result: dict[str, Any]) -> str:
-    """Steps per second and ratios."""
-    lines = ["| what | steps/s | ratio to plain |", "|---|---|---|"]
+def rates_table(result: dict[str, Any], names: tuple[str, ...]) -> str:
+    """Steps per CPU second, with quartiles."""
+    lines = ["| | steps per CPU second | quartiles |", "|---|---|---|"]
+    for name in names:
+        entry = result["entries"][name]
+        low, high = entry["interquartile_range"]
+        lines.append(f"| {entry['label']} | {_rounded(entry['median'])} | {_rounded(low)} – {_rounded(high)} |")
     return "\n".join(lines)
 
 
-def readme() -> str:
-    """The README with every table as `results/` has it."""
-    text = README.read_text(encoding="utf-8")
-    text = filled(text, "yardstick", yardstick_table(_load("yardstick_bargaining.json")))
-    return filled(text, "bench", bench_table(_load("bench_env.json")))
+def marks_table(result: dict[str, Any]) -> str:
+    """What was measured against what was asked for."""
+    lines = ["| | measured | quartiles | mark | met |", "|---|---|---|---|---|"]
+    for mark in result["marks"]:
+        low, high = mark["interquartile_range"]
+        lines.append(
+            f"| {mark['name']} | {mark['median']:.3g} {mark['unit']} | {low:.3g} – {high:.3g}"
+            f" | {mark['relation']} {mark['mark']:g} | {'yes' if mark['met'] else 'no'} |"
+        )
+    return "\n".join(lines)
+
+
+def _rounded(rate: float) -> str:
+    """Three digits: the machine is not quieter than that."""
+    return f"{float(f'{rate:.3g}'):,.0f}"
+
+
+def filled(text: str, mark: str, table: str) -> str:
+    """The text with a table between its marks."""
+    pattern = re.compile(rf"(<!-- {mark} table: [^>]*-->\n).*?(<!-- end of table -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise SystemExit(f"no place for the {mark} table")
+    return pattern.sub(lambda m: m.group(1) + table + "\n" + m.group(2), text)
+
+
+def pages() -> dict[Path, str]:
+    """Every page that holds tables, as it should be."""
+    yardstick, bench = _load("yardstick_bargaining.json"), _load("bench_env.json")
+    readme = filled(README.read_text(encoding="utf-8"), "yardstick", yardstick_table(yardstick))
+    readme = filled(readme, "rates", rates_table(bench, README_ENTRIES))
+    speed = filled(SPEED.read_text(encoding="utf-8"), "rates", rates_table(bench, tuple(bench["entries"])))
+    return {README: readme, SPEED: filled(speed, "marks", marks_table(bench))}
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -49,4 +74,5 @@ def _load(name: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    README.write_text(readme(), encoding="utf-8")
+    for path, content in pages().items():
+        path.write_text(content, encoding="utf-8")

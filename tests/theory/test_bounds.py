@@ -19,7 +19,8 @@ from edgeworth.errors import InvalidContext, InvalidOption
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.best_response import best_response
-from edgeworth.games.bargaining.bounds import bayes_plan, oracle_values
+from edgeworth.games.bargaining.blind_plan import bayes_plan
+from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import Context, lewis_table
 from edgeworth.games.bargaining.frontier import all_shares
 from edgeworth.games.bargaining.prior import partner_types, posterior

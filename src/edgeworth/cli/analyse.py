@@ -13,7 +13,7 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidContext, InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.best_response import best_response
-from edgeworth.games.bargaining.bounds import Plan, bayes_plan
+from edgeworth.games.bargaining.blind_plan import Plan, bayes_plan
 from edgeworth.games.bargaining.contexts import Context, checked_triple, context_of
 from edgeworth.games.bargaining.frontier import Allocation, pareto_frontier, solutions
 from edgeworth.games.bargaining.talks import share_words

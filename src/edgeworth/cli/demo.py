@@ -14,7 +14,7 @@ from edgeworth.cli.aftermath import show_aftermath
 from edgeworth.cli.console import AsJson, Scenario, Seed, game_config, out, print_json
 from edgeworth.cli.frontier_table import context_table
 from edgeworth.envs.negotiation import NegotiationEnv
-from edgeworth.games.bargaining.bounds import Offer, Plan, bayes_plan
+from edgeworth.games.bargaining.blind_plan import Offer, Plan, bayes_plan
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.prior import partner_types, posterior
 from edgeworth.games.bargaining.talks import Move, share_words

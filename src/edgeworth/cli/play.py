@@ -45,7 +45,8 @@ def play(
         _show_choices(screen, observation, info)
         action = _ask(screen)
         if action is None:
-            screen.print(f"You left the game. Take it up again with: edgeworth play --scenario {scenario} --seed {seed}")
+            flags = [f"--scenario {scenario}", *([f"--partner {partner}"] if partner else []), *(f"--set {s}" for s in settings or [])]
+            screen.print(f"You left the game. Take it up again with: edgeworth play {' '.join(flags)} --seed {seed}", soft_wrap=True)
             raise typer.Exit(0)
         heard = len(info["history"])
         try:
@@ -114,16 +115,15 @@ def _ask(screen: Any) -> dict[str, Any] | None:
         matches = [act for name, act in WORDS.items() if name.startswith(words[0])]
         if len(matches) != 1:
             near = nearest(words[0], WORDS)
-            screen.print(
-                f"[yellow]Not understood:[/] {words[0]!r}. Begin with one of {', '.join(WORDS)}."
-                + (f" Did you mean {near!r}?" if near else "")
-            )
+            hint = f" Did you mean {near!r}?" if near else ""
+            screen.print(f"[yellow]Not understood:[/] {words[0]!r}. Begin with one of {', '.join(WORDS)}.{hint}", soft_wrap=True)
             continue
         action = _action(matches[0], words[1:])
         if action is not None:
             return action
         screen.print(
-            f"[yellow]Not understood:[/] {matches[0].name.lower()} needs your share as three whole numbers, such as: propose 1 0 2"
+            f"[yellow]Not understood:[/] {matches[0].name.lower()} needs your share as three whole numbers, such as: propose 1 0 2",
+            soft_wrap=True,
         )
 
 

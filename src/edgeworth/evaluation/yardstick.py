@@ -23,7 +23,8 @@ from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import maximum_rewards, play_episodes
 from edgeworth.evaluation.statistics import Estimate, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.bounds import bayes_plan, offers_before_agreeing, oracle_values
+from edgeworth.games.bargaining.blind_plan import bayes_plan, offers_before_agreeing
+from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import context_of
 
 Progress = Callable[[str, int, int], None]

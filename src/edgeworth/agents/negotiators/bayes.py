@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.bounds import Plan, bayes_plan
+from edgeworth.games.bargaining.blind_plan import Plan, bayes_plan
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.games.bargaining.vocabulary import AGREE, DISAGREE

@@ -1,7 +1,7 @@
 """A batch of bargaining episodes: the arrays, and the calls of the compiled rules on them.
 
-Environments, trainers and searches all stand on this one object. Its arrays are allocated once and written in place; what an environment
-hands to its user is copied there, not here.
+Environments, trainers and searches all stand on this one object. Its arrays are allocated once and written in place; with `fresh` a call
+writes what it shows into arrays that nobody holds, for environments that hand them to their users.
 """
 
 from __future__ import annotations

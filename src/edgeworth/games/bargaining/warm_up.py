@@ -7,7 +7,8 @@ import numpy as np
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.bounds import bayes_plan, oracle_values
+from edgeworth.games.bargaining.blind_plan import bayes_plan
+from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.joint_actions import decode, encode, joint_masks
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, PROPOSE

@@ -1,0 +1,54 @@
+"""The pages say what the code and the results say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_command_page_is_what_help_prints() -> None:
+    written = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert written == script("write_cli").page(), "run `make docs`"
+
+
+def test_the_tables_of_the_pages_are_those_of_the_results() -> None:
+    tables = script("write_tables")
+    for page, text in tables.pages().items():
+        assert page.read_text(encoding="utf-8") == text, "run `make docs`"
+
+
+def test_the_readme_claims_no_narrower_intervals_than_the_results_hold() -> None:
+    claim = re.search(r"95 % intervals reach at most ±([0-9.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert claim is not None
+    table = json.loads((ROOT / "results" / "yardstick_bargaining.json").read_text(encoding="utf-8"))
+    widest = max(max(r["high"] - r["value"], r["value"] - r["low"]) for s in table["scenarios"] for r in s["rows"])
+    assert widest <= float(claim.group(1))
+
+
+def test_every_relative_link_of_the_pages_leads_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_five_lines_of_the_readme_run() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    names: dict[str, object] = {}
+    exec(code.group(1), names)  # the reader will do the same
+    assert names["terminated"] in (True, False)
