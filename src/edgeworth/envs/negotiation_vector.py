@@ -137,7 +137,7 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
     def _infos(self, spoken: NDArray[np.bool_]) -> dict[str, Any]:
         out = self.batch.outputs
         return {
-            "action_mask": out.masks.copy(),
+            "action_mask": out.masks,
             "oA_max": out.views[:, 0:3],
             "partner_has_spoken": spoken,
             "my_last_offer": out.views[:, 12:15],

@@ -61,7 +61,6 @@ class OutputPool:
         """Arrays that nobody holds."""
         for outputs in self._kept:
             if outputs.is_unshared():
-                outputs.final_views.fill(0)
                 return outputs
         outputs = Outputs.of(self.size, self.turns)
         self._kept = [*self._kept[1 - MOST_KEPT :], outputs]

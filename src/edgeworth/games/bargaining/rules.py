@@ -93,7 +93,7 @@ def step_batch(
     """One step of every episode, all or nothing: returns the index of an illegal action before anything has changed.
 
     `autoreset` SAME_STEP begins the next episode as soon as one has ended: `views` and `masks` then show the new one and `final_views` the
-    end of the old. NEXT_STEP begins it with the following step, whose action is not read. NEVER leaves it to the caller. `histories`
+    end of the old (zeros where none ended). NEXT_STEP begins it with the following step, whose action is not read. NEVER leaves it to the caller. `histories`
     receives the talks so far; with no rows it is left alone.
     """
     illegal = find_illegal(state, rules, AGENT, acts, shares, autoreset == NEXT_STEP)
@@ -106,6 +106,7 @@ def step_batch(
         if s.outcome != ONGOING:
             begin_episode(s, r, partners, table)
             clear_report(s, reports[e])
+            final_views[e, :] = 0
             rewards[e] = 0.0
             ended[e] = False
         else:
@@ -115,6 +116,8 @@ def step_batch(
             if s.outcome != ONGOING and autoreset == SAME_STEP:
                 write_view(s, r, AGENT, final_views[e])
                 begin_episode(s, r, partners, table)
+            else:
+                final_views[e, :] = 0
         spoken[e] = s.last_act[PARTNER] != UNSAID
         write_view(s, r, AGENT, views[e])
         write_mask(s, AGENT, masks[e])
