@@ -75,14 +75,15 @@ def _as_dict(
 def _introduce(
     screen: Console, env: NegotiationEnv, scenario: str, seed: int, opener: Side, half: Context, history: Sequence[Move]
 ) -> None:
-    screen.print(f"[bold]Edgeworth: dividing a pool with someone you cannot read[/]  (scenario {scenario}, seed {seed})")
+    screen.print(f"[bold]Dividing a pool with someone you cannot read[/] (scenario {scenario}, seed {seed})")
     screen.print()
     screen.print(context_table(half, partner_known=False))
     screen.print()
     types = len(partner_types(half, env.batch))
+    opener_words = "You open," if opener == Side.AGENT else "The partner opens,"
     screen.print(
         f"What is it worth to the partner? Before the talks {types:,} different sets of utilities are possible, all equally likely."
-        f" The {opener.name.lower()} opens, and there are {env.config.max_turns} moves in all.",
+        f" {opener_words} and there are {env.config.max_turns} moves in all.",
         soft_wrap=True,
     )
     for move in history:
@@ -92,15 +93,15 @@ def _introduce(
 def _explain(screen: Console, offer: Offer | None, plan: Plan, half: Context, step: int) -> None:
     if step == 0:
         screen.print(
-            f"The best blind plan has {len(plan.offers)} offers and is worth {plan.value:.1f} of {half.my_maximum} points on average.",
+            f"You follow the best blind plan: {len(plan.offers)} offers, worth {plan.value:.1f} of {half.my_maximum} points on average.",
             soft_wrap=True,
         )
     screen.print()
     if offer is None:
-        screen.print("  [bold]Agent[/]: AGREE — no offer left that is worth the risk" if plan.agrees else "  [bold]Agent[/]: leaves")
+        screen.print("  [bold]You[/]: AGREE — no offer left that is worth the risk" if plan.agrees else "  [bold]You[/]: leave")
         return
     points = sum(n * u for n, u in zip(offer.share, half.my_utilities, strict=True))
-    screen.print(f"  [bold]Agent[/]: {offer.act.name} {share_words(offer.share)} — {points} points")
+    screen.print(f"  [bold]You[/]: {offer.act.name} {share_words(offer.share)} — {points} points")
 
 
 def _answer(screen: Console, history: Sequence[Move], half: Context, env: NegotiationEnv) -> None:

@@ -92,9 +92,9 @@ def step_batch(
 ) -> Int:
     """One step of every episode, all or nothing: returns the index of an illegal action before anything has changed.
 
-    `autoreset` SAME_STEP begins the next episode as soon as one has ended: `views` and `masks` then show the new one and `final_views` the
-    end of the old (zeros where none ended). NEXT_STEP begins it with the following step, whose action is not read. NEVER leaves it to the caller. `histories`
-    receives the talks so far; with no rows it is left alone.
+    `autoreset` SAME_STEP begins the next episode as soon as one has ended: `views` and `masks` then show the new one and
+    `final_views` the end of the old (zeros where none ended). NEXT_STEP begins it with the following step, whose action is not
+    read. NEVER leaves it to the caller. `histories` receives the talks so far; with no rows it is left alone.
     """
     illegal = find_illegal(state, rules, AGENT, acts, shares, autoreset == NEXT_STEP)
     if illegal != ALL_LEGAL:
