@@ -46,7 +46,7 @@ $(STAMP): pyproject.toml
 	@echo "edgeworth: setting up $(VENV) (first time: about a minute)."
 	@$(PYTHON) -c 'import sys; sys.exit("edgeworth: Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 $(WARM): $(STAMP) $(shell find src -name '*.py')

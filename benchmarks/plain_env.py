@@ -330,10 +330,9 @@ def make_population(config: BargainingConfig) -> list[tuple[float, Partner]]:
     if config.partner != "population":
         return [(1.0, make_partner(config.partner, config, config.partner_options))]
     options = config.partner_options
+    entries = options.get("members", DEFAULT_MEMBERS)
     if options.get("split", "train") == "held_out":
-        entries = options.get("held_out", DEFAULT_HELD_OUT)
-    else:
-        entries = options.get("members", DEFAULT_MEMBERS)
+        entries = options.get("held_out", {name: weight for name, weight in DEFAULT_HELD_OUT.items() if name not in entries})
     weights, partners = [], []
     for label, entry in entries.items():
         settings = dict(entry) if isinstance(entry, Mapping) else {"weight": entry}

@@ -67,6 +67,8 @@ class BargainingConfig:
         _check_range("min_count", self.min_count, *COUNT_RANGE)
         if self.max_count is not None:
             _check_range("max_count", self.max_count, max(1, self.min_count), COUNT_RANGE[1])
+        if self.contexts != "uniform" and self.min_count != 1:
+            raise InvalidOption(f"min_count belongs to uniform contexts; {self.contexts!r} has its own pools.")
         if self.normalize and self.min_count == 0 and self.contexts == "uniform":
             raise InvalidOption("normalize needs every type in the pool; set min_count to 1 or more.")
         _check_range("illegal_penalty", self.illegal_penalty, 0.0, 1e6)
@@ -78,8 +80,11 @@ class BargainingConfig:
 
     @classmethod
     def from_options(cls, scenario: str | None = None, **options: Any) -> BargainingConfig:
-        """The options of a scenario (default `classic`), changed by the ones given."""
+        """The options of a scenario, changed by the ones given; naming another partner or source drops the options of the old one."""
         settings = dict(load_scenario(scenario)) if scenario is not None else {}
+        for choice in ("partner", "contexts"):
+            if choice in options and options[choice] != settings.get(choice):
+                settings.pop({"partner": "partner_options", "contexts": "context_options"}[choice], None)
         config: BargainingConfig = build(cls, {**settings, **options}, "option")
         return config
 

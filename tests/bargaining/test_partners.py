@@ -317,7 +317,7 @@ def test_one_kind_can_appear_twice_under_labels() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"members": {"linear": 1.0}}, InvalidOption, "linear cannot be both a member and held out"),
+        ({"members": {"linear": 1.0}, "held_out": {"linear": 1.0}}, InvalidOption, "linear cannot be both a member and held out"),
         ({"members": {"heuristic": 0.0}}, InvalidOption, "the weight of heuristic is 0.0; expected a number above 0"),
         ({"members": {"heuristic": True}}, InvalidOption, "the weight of heuristic is True"),
         ({"members": {"heuristic": float("nan")}}, InvalidOption, "the weight of heuristic is nan"),

@@ -120,7 +120,7 @@ def test_yardstick_writes_its_table_with_command_and_intervals(tmp_path: Path) -
         (["analyse", "--counts", "1,2,3"], "--counts, --mine and --theirs together"),
         (["analyse", "--counts", "1,2", "--mine", "1,1,1", "--theirs", "1,1,1"], "expected three whole numbers"),
         (["analyse", "--counts", "0,0,0", "--mine", "1,1,1", "--theirs", "1,1,1"], "at least one item"),
-        (["yardstick", "--scenario", "classic", "--set", "partner=random"], "partner with acceptance thresholds"),
+        (["analyse", "--figure", "frontier.xyz"], "expected a name that ends in .png"),
         (["nonsense"], "No such command"),
     ],
     ids=" ".join,
@@ -145,3 +145,24 @@ def test_every_command_shows_an_example() -> None:
         title = section.splitlines()[0]
         if title not in ("edgeworth", "edgeworth bench"):
             assert "Example: " in section, title
+
+
+def test_a_yardstick_leaves_out_what_cannot_be_computed_and_says_why() -> None:
+    words = ("yardstick", "--scenario", "classic", "--set", "partner=tit_for_tat", "--contexts", "200", "--plan-contexts", "10")
+    table = told(*words)["scenarios"][0]
+    assert {row["agent"] for row in table["rows"]} == {"concession", "agree_first", "random", "greedy"}
+    assert "partner with acceptance thresholds" in table["notes"][0]
+
+
+def test_what_insisting_cost_is_part_of_what_a_player_gets() -> None:
+    words = ("play", "--seed", "4", "--scenario", "lewis", "--set", "insist_price=0.5", "--set", "opens=agent")
+    assert told(*words, typed="insist 3 2 2\ndisagree\n")["reward"] == -0.5
+
+
+def test_a_game_that_is_left_is_one_object_too() -> None:
+    assert told("play", "--seed", "4", typed="quit\n")["outcome"] is None
+
+
+def test_the_most_a_random_partner_gives_is_told_as_an_average() -> None:
+    run = edgeworth("play", "--partner", "random", "--seed", "4", typed="disagree\n")
+    assert "points on average" in run.stdout

@@ -474,3 +474,24 @@ def test_belief_works_in_a_normalised_game_where_a_type_is_missing() -> None:
     batch = begun_with(context, normalize=True)
     believed = posterior(context, talks_with(context, batch, [propose(1, 1, 0), AGREE]), batch)
     assert (believed == context.partner_utilities).all(axis=1).any()
+
+
+RANDOM_GAMES = [{}, {"reservation": (0.5, 0.0), "discount": 0.05}, {"discount": 0.8, "sudden_end": 0.1}, {"reservation": (0.3, 0.2)}]
+
+
+@pytest.mark.parametrize("options", RANDOM_GAMES, ids=str)
+def test_playing_the_best_response_to_the_random_partner_earns_its_value(options: dict[str, Any]) -> None:
+    context = Context((2, 2, 2), (1, 2, 3), (3, 2, 1))
+    config = BargainingConfig.from_options(partner="random", opens="agent", **options)
+    batch = BargainingBatch(config, 6000)
+    batch.seed(77)
+    batch.reset(np.tile(np.array(context.row(), np.int16), (batch.size, 1)))
+    rewards = np.zeros(batch.size)
+    while (going := batch.state["outcome"] == 0).any():
+        acts, shares = Oracle().choose(batch)
+        part = batch.selected(going)
+        part.step(acts[going], shares[going])
+        batch.write_back(part, going)
+        rewards[going] += part.reports["reward"]
+    error = rewards.std() / np.sqrt(len(rewards))
+    assert abs(rewards.mean() - best_response(context, config).value) < 3.5 * error

@@ -11,46 +11,61 @@ from edgeworth.games.bargaining.best_response import best_response
 from edgeworth.games.bargaining.contexts import Context, Triple
 from edgeworth.games.bargaining.frontier import Allocation, is_pareto, nash_product, pareto_frontier, solutions, valued
 from edgeworth.games.bargaining.talks import OUTCOME_WORDS, share_words
-from edgeworth.games.bargaining.vocabulary import Outcome, Side
+from edgeworth.games.bargaining.vocabulary import BUDGET, Outcome, Side
 
 
 def show_aftermath(
     screen: Console, context: Context, config: BargainingConfig, opener: Side, outcome: Outcome, deal: Triple | None, reward: float
 ) -> None:
-    """Reveal the partner's utilities and judge the result."""
+    """Reveal the partner's utilities and judge the result; all in points as they stand in the tables, before any scaling."""
+    points = in_points(reward, context, config)
     screen.print()
-    screen.print(f"[bold]The end:[/] {OUTCOME_WORDS[outcome].replace('the agent', 'you')}; you get {reward:g} points.")
+    screen.print(f"[bold]The end:[/] {OUTCOME_WORDS[outcome].replace('the agent', 'you')}; you get {points:g} points.")
     screen.print()
     screen.print(context_table(context, partner_known=True))
     screen.print()
     landed = valued(context, deal) if deal is not None else None
-    screen.print("[bold]The Pareto frontier[/]" + ("" if landed else " (no deal was reached)"))
+    screen.print(_title(context, landed))
     screen.print(frontier_table(context, landed))
     screen.print()
-    for sentence in judgement(context, config, opener, landed, reward):
+    for sentence in judgement(context, config, opener, landed, points):
         screen.print(f"· {sentence}", soft_wrap=True)
 
 
-def judgement(context: Context, config: BargainingConfig, opener: Side, deal: Allocation | None, reward: float) -> list[str]:
+def in_points(reward: float, context: Context, config: BargainingConfig) -> float:
+    """A reward in whole-number points, also where the environment pays on the budget of ten."""
+    return reward * context.my_maximum / BUDGET if config.normalize else reward
+
+
+def _title(context: Context, deal: Allocation | None) -> str:
+    if deal is None:
+        return "[bold]The Pareto frontier[/] (no deal was reached)"
+    return "[bold]The Pareto frontier[/]" + ("" if is_pareto(context, deal.share) else "[bold] and the deal[/]")
+
+
+def judgement(context: Context, config: BargainingConfig, opener: Side, deal: Allocation | None, points: float) -> list[str]:
     """What was left on the table, in sentences."""
-    sentences = [_efficiency(context, deal)]
+    sentences = [_efficiency(context, config, deal)]
     try:
-        best = best_response(context, config, opener).value
+        best = in_points(best_response(context, config, opener).value, context, config)
     except InvalidOption:
         return sentences
-    if reward >= best - 1e-9:
+    if config.partner == "random" or config.sudden_end > 0:
+        sentences.append(f"Someone who knew the partner's utilities would have got {best:.4g} points on average.")
+    elif points >= best - 1e-9:
         sentences.append(f"Nobody could have got more from this partner: {best:g} points is the most it ever gives.")
     else:
-        sentences.append(f"Someone who knew the partner's utilities would have got {best:g} points, {best - reward:g} more.")
+        sentences.append(f"Someone who knew the partner's utilities would have got {best:g} points, {best - points:g} more.")
     return sentences
 
 
-def _efficiency(context: Context, deal: Allocation | None) -> str:
+def _efficiency(context: Context, config: BargainingConfig, deal: Allocation | None) -> str:
+    fallback = (config.reservation[0] * context.my_maximum, config.reservation[1] * context.partner_maximum)
+    nash = solutions(context, fallback).nash
     if deal is None:
-        nash = solutions(context).nash
-        return f"Without a deal both sides left everything: the Nash point was worth {nash.mine} to you and {nash.theirs} to the partner."
-    best_product = nash_product(solutions(context).nash)
-    ratio = nash_product(deal) / best_product if best_product else 1.0
+        return f"There was no deal. The Nash point would have been worth {nash.mine} to you and {nash.theirs} to the partner."
+    best_product = nash_product(nash, fallback)
+    ratio = nash_product(deal, fallback) / best_product if best_product else 1.0
     if is_pareto(context, deal.share):
         return f"The deal is efficient: neither side could gain without the other losing (Nash product {ratio:.0%} of the best)."
     better = max(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +40,7 @@ def analyse(
     """
     config = game_config(scenario, partner, settings)
     context = _context(counts, mine, theirs, config, seed)
+    config = replace(config, max_count=max(*context.counts, BargainingBatch(config, 1).max_count))
     if figure is not None:
         from edgeworth.evaluation.figures import draw_frontier
 

@@ -36,7 +36,7 @@ def bench_env(
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Also count mismatches against the plain environment (a few minutes).")
     ] = True,
-    out_file: Annotated[Path, typer.Option("--out", help="Write the result as JSON into this file.")] = Path("results/bench_env.json"),
+    out_file: Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare the compiled bargaining game with a plain environment, a NumPy batch and OpenSpiel.
@@ -54,7 +54,8 @@ def bench_env(
 
         measured = measure(repeats=repeats, seconds=seconds, seed=seed, check=check, progress=show)
     result = {"command": "edgeworth " + " ".join(shlex.quote(arg) for arg in sys.argv[1:]), **measured}
-    write_json(out_file, result)
+    if out_file is not None:
+        write_json(out_file, result)
     if as_json:
         print_json(result)
     else:

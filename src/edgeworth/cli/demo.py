@@ -45,7 +45,8 @@ def demo(
         offer = plan.offers[step] if step < len(plan.offers) else None
         _explain(screen, offer, plan, half, step)
         act, share = (offer.act, offer.share) if offer else (Act.AGREE if plan.agrees else Act.DISAGREE, (0, 0, 0))
-        _, reward, ended, _, info = env.step({"act_type": int(act), "oA": share})
+        _, paid, ended, _, info = env.step({"act_type": int(act), "oA": share})
+        reward += paid
         _answer(screen, info["history"], half, env)
         step += 1
     show_aftermath(screen, env.context, config, opener, Outcome[info["outcome"]], info["deal"], reward)

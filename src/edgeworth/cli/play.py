@@ -39,21 +39,27 @@ def play(
     opener = Side(int(env.batch.state["opener"][0]))
     screen = err if as_json else out
     screen.print(f"You divide a pool with the [bold]{config.partner}[/] partner (scenario {scenario}, seed {seed}).")
+    if config.normalize:
+        screen.print("Points are shown as they stand; the environment scales the whole pool to 10 for each side.")
     screen.print(context_table(env.context, partner_known=config.reveal_partner_utilities))
     _show_moves(screen, info["history"], env)
+    reward = 0.0
     while True:
         _show_choices(screen, observation, info)
         action = _ask(screen)
         if action is None:
             flags = [f"--scenario {scenario}", *([f"--partner {partner}"] if partner else []), *(f"--set {s}" for s in settings or [])]
             screen.print(f"You left the game. Take it up again with: edgeworth play {' '.join(flags)} --seed {seed}", soft_wrap=True)
+            if as_json:
+                print_json({"seed": seed, "reward": reward, "partner_reward": None, "outcome": None, "deal": None})
             raise typer.Exit(0)
         heard = len(info["history"])
         try:
-            observation, reward, ended, _, info = env.step(action)
+            observation, paid, ended, _, info = env.step(action)
         except IllegalAction as error:
             screen.print(f"[yellow]Not possible:[/] {error}", soft_wrap=True)
             continue
+        reward += paid
         _show_moves(screen, info["history"][heard:], env)
         if ended:
             break

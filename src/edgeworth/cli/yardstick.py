@@ -68,6 +68,8 @@ def yardstick_command(
     else:
         for table in tables:
             out.print(_rich_table(table))
+            for note in table.notes:
+                err.print(f"A row is missing: {note}", soft_wrap=True)
             out.print()
 
 

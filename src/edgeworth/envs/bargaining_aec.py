@@ -100,6 +100,8 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
 
     def observe(self, agent: str) -> dict[str, Any]:
         """What a player may know now, and the actions it may choose when its turn comes."""
+        if agent not in PLAYERS:
+            raise UnknownName("player", agent, PLAYERS)
         side = PLAYERS.index(agent)
         row = self.batch.look(side)[0][0]
         mine, theirs = row[3:6], row[6:9]

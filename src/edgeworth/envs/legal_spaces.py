@@ -1,9 +1,9 @@
 """Action spaces whose `sample()` is legal in every state.
 
-Which actions are legal depends on the pool and on what has been said, and an illegal one is an error by default. A plain `sample()` knows
-neither, so it draws from the actions that no state forbids: any act but AGREE, with a share no larger than the smallest pool the context
-source can give. The spaces still contain every action; to draw from all that are legal now, pass the mask (`info["action_mask"]`, in the
-flat view complete) or use `random_actions()`.
+Which actions are legal depends on the pool and on what has been said, and an illegal one is an error by default. A plain `sample()`
+knows neither, so it draws from the actions that no state forbids: any act but AGREE, with a share no larger than the smallest pool
+the context source can give (a still smaller pool fixed by `reset` options needs the mask). The spaces still contain every action;
+to draw from all that are legal now, pass the mask (`info["action_mask"]`, in the flat view complete) or use `random_actions()`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class SafeMultiDiscrete(spaces.MultiDiscrete):
         self._safe = np.flatnonzero(joint_mask(least_counts, max_count, can_agree=False))
 
     def sample(self, mask: Any = None, probability: Any = None) -> NDArray[np.int64]:
-        """Actions that are legal in every state, or any that the masks allow."""
+        """Actions that are legal in every state, or any that the masks (one row each) allow."""
+        if isinstance(mask, np.ndarray) and mask.ndim == 2 and probability is None:
+            return np.asarray((self.np_random.random(mask.shape) * (mask > 0)).argmax(axis=1), np.int64)
         if mask is not None or probability is not None:
             return super().sample(mask, probability)
         return self._safe[self.np_random.integers(len(self._safe), size=self.shape)]

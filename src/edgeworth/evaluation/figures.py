@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from edgeworth.errors import MissingExtra
+from edgeworth.errors import InvalidOption, MissingExtra
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.frontier import Allocation, allocations, pareto_frontier, solutions
 
@@ -100,5 +100,9 @@ def draw_yardsticks(result: dict[str, Any], path: Path) -> None:
 def _save(plt: ModuleType, figure: Any, path: Path) -> None:
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:
+        raise InvalidOption(f"{path} cannot be drawn ({error}); expected a name that ends in .png, .svg or .pdf.") from error
+    finally:
+        plt.close(figure)

@@ -20,6 +20,7 @@ from edgeworth.agents.negotiators.greedy import Greedy
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.random import RandomLegal
 from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import maximum_rewards, play_episodes
 from edgeworth.evaluation.statistics import Estimate, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -53,11 +54,14 @@ class Yardstick:
 
     scenario: str
     rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    """Why a row is missing, where one is."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "scenario": self.scenario,
+            "notes": list(self.notes),
             "rows": [{"agent": r.agent, "label": r.label, **r.share_of_maximum.as_dict()} for r in self.rows],
         }
 
@@ -69,15 +73,20 @@ def yardstick(
     report = progress or (lambda what, done, total: None)
     batch = _opened(config, contexts, seed)
     maximum = maximum_rewards(batch)
+    rows: list[Row] = []
+    notes: list[str] = []
     report("oracle", 0, contexts)
-    rows = [Row("oracle", "oracle: knows the partner's utilities", ratio(oracle_values(batch), maximum, seed))]
-    rows += _plan_rows(_opened(config, plan_contexts, seed), seed, report)
+    try:
+        rows.append(Row("oracle", "oracle: knows the partner's utilities", ratio(oracle_values(batch), maximum, seed)))
+        rows += _plan_rows(_opened(config, plan_contexts, seed), seed, report)
+    except InvalidOption as error:
+        notes.append(str(error))
     for name, (label, negotiator) in PLAYED.items():
         report(name, 0, contexts)
         played = play_episodes(config, negotiator, contexts, seed)
         rows.append(Row(name, label, ratio(played.reward, played.maximum, seed)))
     report("done", contexts, contexts)
-    return Yardstick(scenario, tuple(rows))
+    return Yardstick(scenario, tuple(rows), tuple(notes))
 
 
 def _opened(config: BargainingConfig, size: int, seed: int) -> BargainingBatch:

@@ -184,6 +184,7 @@ class BargainingBatch:
 
     def look(self, side: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         """What one side may know of every episode, and its mask, in fresh arrays."""
+        self._refuse_before_reset()
         views, masks = np.empty_like(self.views), np.empty_like(self.masks)
         rules.view_batch(self.state, self.rules, side, views, masks)
         return views, masks
@@ -229,6 +230,7 @@ class BargainingBatch:
 
     def random_actions(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """A legal action for every episode, drawn from its own randomness."""
+        self._refuse_before_reset()
         acts, shares = np.empty(self.size, np.int64), np.empty((self.size, 3), np.int64)
         rules.random_actions(self.state, acts, shares)
         return acts, shares

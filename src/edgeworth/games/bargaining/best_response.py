@@ -33,11 +33,15 @@ class Response:
     moves: tuple[Move, ...]
     agree_from: Mapping[int, tuple[Triple, ...]] = field(default_factory=dict)
     """Against a random partner: the offers worth accepting after each number of moves; otherwise ask as in `moves`."""
+    leaves_at: frozenset[int] = frozenset()
+    """Against a random partner: after how many moves walking away beats asking on."""
 
     def move_at(self, turn: int, offer: Triple | None) -> Move:
         """The agent's move after this many moves, given what the partner's standing offer leaves it."""
         if offer is not None and offer in self.agree_from.get(turn, ()):
             return Move(AGENT, AGREE, None)
+        if turn in self.leaves_at:
+            return Move(AGENT, DISAGREE, None)
         return self.moves[min(turn // 2, len(self.moves) - 1)]
 
 
@@ -165,7 +169,8 @@ def _response_to_random(context: Context, batch: BargainingBatch, opens: Side) -
     accepted = {turn: tuple(triple_of(s) for s in shares[agreed[turn] >= value]) for turn, value in asking.items()}
     everything = (Move(AGENT, PROPOSE, context.counts),)
     value = asking[0] if opens == Side.AGENT else float(np.maximum(agreed[1], asking[1]).mean())
-    return Response(value, everything, accepted)
+    leaves = frozenset(turn for turn, worth in asking.items() if worth == nothing and turn < config.max_turns - 1)
+    return Response(value, everything, accepted, leaves if nothing > 0 else frozenset())
 
 
 def _values_of_asking(batch: BargainingBatch, worths: NDArray[np.float64], nothing: float) -> dict[int, float]:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from edgeworth.games.bargaining.state import HISTORY_LINE, REPORT, VIEW_WIDTH
 
-UNSHARED = 3
-"""References to an array that only its own `Outputs` holds: the tuple, the loop variable, and the count's argument."""
 MOST_KEPT = 4
 
 
@@ -47,7 +45,16 @@ class Outputs(NamedTuple):
 
     def is_unshared(self) -> bool:
         """Whether nobody else holds any of the arrays."""
-        return all(sys.getrefcount(array) == UNSHARED for array in self)
+        return all(count == UNSHARED for count in _references(self))
+
+
+def _references(outputs: Outputs) -> list[int]:
+    """How many references each array has, those of this very look included."""
+    return [sys.getrefcount(array) for array in outputs]
+
+
+UNSHARED = _references(Outputs.of(1, 1))[0]
+"""References to an array that only its own `Outputs` holds; Python's versions count the look itself differently."""
 
 
 class OutputPool:

@@ -42,11 +42,9 @@ def charged_move(s: Record, r: Record, side: Int, act: Int, a: Int, b: Int, c: I
 def step_episode(s: Record, r: Record, partners: Array, act: Int, a: Int, b: Int, c: Int, report: Record) -> None:
     """The agent's move and the partner's reply, with the agent's reward."""
     charge = charged_move(s, r, AGENT, act, a, b, c)
-    report.partner_act = UNSAID
     if s.outcome == ONGOING:
         reply, x, y, z = partner_reply(s, r, partners[np.uint64(s.partner)])
         move(s, r, PARTNER, reply, x, y, z)
-        report.partner_act = reply
     report.outcome = s.outcome
     report.turns = s.turn
     report.reward = s.payoff[AGENT] - charge
@@ -145,7 +143,6 @@ def clear_report(s: Record, report: Record) -> None:
     report.reward = 0.0
     report.partner_reward = 0.0
     report.outcome = ONGOING
-    report.partner_act = s.last_act[PARTNER]
     report.turns = s.turn
     for k in range(3):
         report.deal[k] = 0

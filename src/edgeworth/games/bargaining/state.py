@@ -86,7 +86,6 @@ REPORT = np.dtype(
         ("deal", np.int16, (3,)),
         ("turns", np.int16),
         ("outcome", np.int8),
-        ("partner_act", np.int8),  # the partner's move in this step, UNSAID if it made none
     ],
     align=True,
 )

@@ -32,23 +32,29 @@ class Population:
         default_factory=lambda: {"heuristic": 1.0, "boulware": 1.0, "conceder": 1.0, "tit_for_tat": 1.0}
     )
     """Whom the agent meets while it learns."""
-    held_out: Mapping[str, float | Mapping[str, object]] = field(default_factory=lambda: {"linear": 1.0, "walk_away": 1.0})
-    """Whom it meets only when it is tested."""
+    held_out: Mapping[str, float | Mapping[str, object]] | None = None
+    """Whom it meets only when it is tested; by default linear and walk-away, where they are not members."""
     split: str = "train"
     """train or held_out."""
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise UnknownName("split", self.split, SPLITS)
-        both = sorted(set(self.members) & set(self.held_out))
+        both = sorted(set(self.members) & set(self.kept_back()))
         if both:
             raise InvalidOption(f"population: {', '.join(both)} cannot be both a member and held out.")
-        for name, entry in [*self.members.items(), *self.held_out.items()]:
+        for name, entry in [*self.members.items(), *self.kept_back().items()]:
             _member(name, entry)
+
+    def kept_back(self) -> Mapping[str, float | Mapping[str, object]]:
+        """The partners that are not met in training."""
+        if self.held_out is not None:
+            return self.held_out
+        return {name: 1.0 for name in ("linear", "walk_away") if name not in self.members}
 
     def drawn(self) -> Mapping[str, float | Mapping[str, object]]:
         """The partners in play."""
-        return self.members if self.split == "train" else self.held_out
+        return self.members if self.split == "train" else self.kept_back()
 
     def programs(self, config: BargainingConfig) -> NDArray[np.void]:
         drawn = [_member(name, entry) for name, entry in self.drawn().items()]
