@@ -44,6 +44,12 @@ ENVIRONMENTS = {
     "DealOrNoDialogFlat-v0": "edgeworth.envs.flat_action:FlatActionEnv",
 }
 
+VECTOR_ENVIRONMENTS = {
+    "DealOrNoDialog-v0": "edgeworth.envs.negotiation_vector:NegotiationVectorEnv",
+    "DealOrNoDialogFlat-v0": "edgeworth.envs.flat_action:FlatActionVectorEnv",
+}
+"""What `gymnasium.make_vec` gives for the same names."""
+
 TABLES: MappingProxyType[str, dict[str, str]] = MappingProxyType(
     {
         "partner": PARTNERS,

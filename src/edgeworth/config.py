@@ -82,9 +82,9 @@ class BargainingConfig:
     def from_options(cls, scenario: str | None = None, **options: Any) -> BargainingConfig:
         """The options of a scenario, changed by the ones given; naming another partner or source drops the options of the old one."""
         settings = dict(load_scenario(scenario)) if scenario is not None else {}
-        for choice in ("partner", "contexts"):
-            if choice in options and options[choice] != settings.get(choice):
-                settings.pop({"partner": "partner_options", "contexts": "context_options"}[choice], None)
+        for choice, its_options in (("partner", "partner_options"), ("contexts", "context_options")):
+            if choice in options and options[choice] != settings.get(choice, getattr(cls, choice)):
+                settings.pop(its_options, None)
         config: BargainingConfig = build(cls, {**settings, **options}, "option")
         return config
 

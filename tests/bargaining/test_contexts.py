@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from bargaining_table import POOL, all_bits, begun, fixed, looks_like_chance
+from edgeworth import config
+from edgeworth.config import BargainingConfig
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
 from edgeworth.errors import InvalidContext, InvalidOption, UnknownKey, UnknownName
+from edgeworth.games.bargaining import vocabulary
 from edgeworth.games.bargaining.contexts import Context, lewis_table
 
 # Lewis
@@ -212,3 +215,12 @@ def test_an_unknown_source_is_answered_with_its_neighbour() -> None:
 def test_a_source_refuses_options_it_does_not_have() -> None:
     with pytest.raises(UnknownKey, match="'path'"):
         NegotiationEnv(contexts="lewis", context_options={"path": "somewhere"})
+
+
+def test_naming_the_scenarios_own_partner_keeps_its_options_and_another_drops_them() -> None:
+    assert BargainingConfig.from_options("lewis_keep_all", partner="heuristic").partner_options == {"counter": "keep_all"}
+    assert BargainingConfig.from_options("lewis_keep_all", partner="boulware").partner_options == {}
+
+
+def test_the_limits_of_the_settings_are_those_of_the_rules() -> None:
+    assert (config.TURN_RANGE[1], config.COUNT_RANGE[1]) == (vocabulary.TURN_LIMIT, vocabulary.COUNT_LIMIT)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gymnasium
 import pytest
 
 import edgeworth
-from edgeworth import catalog, envs
+from edgeworth import catalog
 from edgeworth.errors import InvalidOption, UnknownName
 
 ENTRIES = [(kind, name) for kind, table in catalog.TABLES.items() for name in table]
@@ -50,4 +51,7 @@ def test_the_package_offers_nothing_that_the_catalog_does_not_list() -> None:
 
 
 def test_the_registered_environments_are_those_of_the_catalog() -> None:
-    assert {name: single for name, (single, _) in envs.ENVIRONMENTS.items()} == catalog.ENVIRONMENTS
+    assert catalog.ENVIRONMENTS.keys() == catalog.VECTOR_ENVIRONMENTS.keys()
+    for name, single in catalog.ENVIRONMENTS.items():
+        spec = gymnasium.spec(name)
+        assert (spec.entry_point, spec.vector_entry_point) == (single, catalog.VECTOR_ENVIRONMENTS[name])

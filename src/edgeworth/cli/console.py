@@ -51,7 +51,7 @@ def game_config(scenario: str, partner: str | None, settings: list[str] | None) 
     """The options of a scenario, changed by flags."""
     options: dict[str, Any] = {}
     if partner is not None:
-        options.update(partner=partner, partner_options={})
+        options["partner"] = partner
     for setting in settings or []:
         name, sign, text = setting.partition("=")
         if not sign:

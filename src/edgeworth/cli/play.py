@@ -33,7 +33,7 @@ def play(
     Example: edgeworth play --partner boulware --scenario lewis --seed 3
     """
     config = game_config(scenario, partner, settings)
-    env = NegotiationEnv(scenario=scenario, **_differences(scenario, config))
+    env = NegotiationEnv(**vars(config))
     seed = fresh_seed() % 1_000_000 if seed is None else seed
     observation, info = env.reset(seed=seed)
     opener = Side(int(env.batch.state["opener"][0]))
@@ -70,12 +70,6 @@ def play(
         )
     else:
         show_aftermath(out, env.context, env.config, opener, outcome, info["deal"], reward)
-
-
-def _differences(scenario: str, config: Any) -> dict[str, Any]:
-    """The options that differ from the scenario's own."""
-    base = game_config(scenario, None, None)
-    return {name: getattr(config, name) for name in base.__dataclass_fields__ if getattr(config, name) != getattr(base, name)}
 
 
 def _show_moves(screen: Any, moves: Sequence[Move], env: NegotiationEnv) -> None:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from gymnasium.envs.registration import register, registry
 
-ENVIRONMENTS = {
-    "DealOrNoDialog-v0": ("edgeworth.envs.negotiation:NegotiationEnv", "edgeworth.envs.negotiation_vector:NegotiationVectorEnv"),
-    "DealOrNoDialogFlat-v0": ("edgeworth.envs.flat_action:FlatActionEnv", "edgeworth.envs.flat_action:FlatActionVectorEnv"),
-}
-"""Environment id → single and vector entry point."""
+from edgeworth.catalog import ENVIRONMENTS, VECTOR_ENVIRONMENTS
 
 
 def register_environments() -> None:
     """Make our environments known to `gymnasium.make` and `make_vec`; called by `import edgeworth`."""
-    for name, (single, vector) in ENVIRONMENTS.items():
+    for name, single in ENVIRONMENTS.items():
         if name not in registry:
-            register(id=name, entry_point=single, vector_entry_point=vector)
+            register(id=name, entry_point=single, vector_entry_point=VECTOR_ENVIRONMENTS[name])

@@ -18,7 +18,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.legal_spaces import SafeDiscrete
-from edgeworth.envs.negotiation_spaces import fixed_contexts, normalised, observation_space
+from edgeworth.envs.negotiation_spaces import fixed_contexts, observation_of, observation_space
 from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import array_of, context_of
@@ -104,17 +104,8 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
             raise UnknownName("player", agent, PLAYERS)
         side = PLAYERS.index(agent)
         row = self.batch.look(side)[0][0]
-        mine, theirs = row[3:6], row[6:9]
-        scaled = self.config.normalize
-        return {
-            "counts": row[0:3],
-            "my_utilities": normalised(row[0:3], mine, row[18]) if scaled else mine,
-            "partner_utilities": normalised(row[0:3], theirs, row[19]) if scaled else theirs,
-            "last_partner_act": row.item(15),
-            "last_partner_offer_for_me": row[9:12],
-            "turns_remaining": row.item(16),
-            "action_mask": joint_masks(self.batch.state, side, self.batch.max_count)[0],
-        }
+        mask = joint_masks(self.batch.state, side, self.batch.max_count)[0]
+        return {**observation_of(row, self.config.normalize), "action_mask": mask}
 
     def render(self) -> str | None:
         """The talks as a table of text, from player_0's seat."""

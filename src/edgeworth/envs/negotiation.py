@@ -19,11 +19,11 @@ from edgeworth.envs.negotiation_spaces import (
     checked_act,
     checked_share,
     fixed_contexts,
-    normalised,
+    observation_of,
     observation_space,
 )
 from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
-from edgeworth.games.bargaining.batch import NO_CONTEXTS, BargainingBatch
+from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, context_of
 from edgeworth.games.bargaining.talks import History, history_of, talks_table
 from edgeworth.games.bargaining.vocabulary import AGENT_AGREED, ONGOING, SELECTIONS_MATCHED, Outcome
@@ -68,9 +68,9 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
             self.batch.check_contexts(contexts)
         self.batch.seed(None if seed is None else checked_seed(seed))
         super().reset(seed=seed)
-        self.batch.reset(contexts if len(contexts) else NO_CONTEXTS)
+        self.batch.reset(contexts)
         row = self._view.copy()
-        return self._observation(row), self._info(row)
+        return observation_of(row, self.config.normalize), self._info(row)
 
     def step(self, action: Mapping[str, Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Make the agent's move and hear the partner's reply."""
@@ -91,7 +91,7 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
             info["outcome"] = OUTCOME_NAMES[outcome]
             info["partner_reward"] = self._partner_reward.item(0)
             info["deal"] = tuple(self._deal.tolist()) if AGENT_AGREED <= outcome <= SELECTIONS_MATCHED else None
-        return self._observation(row), self._reward.item(0), outcome != ONGOING, False, info
+        return observation_of(row, self.config.normalize), self._reward.item(0), outcome != ONGOING, False, info
 
     def render(self) -> str | None:
         """The talks as a table of text."""
@@ -108,20 +108,6 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
     def context(self) -> Context:
         """The context in play, the partner's utilities included; for yardsticks and pages, not for the agent."""
         return context_of(self.batch.state[0])
-
-    def _observation(self, row: NDArray[np.int32]) -> Observation:
-        mine: NDArray[Any] = row[3:6]
-        theirs: NDArray[Any] = row[6:9]
-        if self.config.normalize:
-            mine, theirs = normalised(row[0:3], mine, row[18]), normalised(row[0:3], theirs, row[19])
-        return {
-            "counts": row[0:3],
-            "my_utilities": mine,
-            "partner_utilities": theirs,
-            "last_partner_act": row.item(15),
-            "last_partner_offer_for_me": row[9:12],
-            "turns_remaining": row.item(16),
-        }
 
     def _info(self, row: NDArray[np.int32]) -> dict[str, Any]:
         return {

@@ -15,10 +15,8 @@ from edgeworth.config import BargainingConfig
 from edgeworth.envs.legal_spaces import SafeActions
 from edgeworth.errors import IllegalAction, InvalidContext, UnknownKey, nearest
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import ContextTable, array_of
+from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, ContextTable, array_of
 from edgeworth.games.bargaining.vocabulary import BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
-
-CONTEXT_KEYS = ("counts", "my_utilities", "partner_utilities")
 
 
 def observation_space(config: BargainingConfig, max_count: int) -> spaces.Dict:
@@ -58,6 +56,22 @@ def normalised(counts: NDArray[np.int32], utilities: NDArray[np.int32], maximum:
     worth = np.maximum(maximum, 1)
     scaled = np.float32(BUDGET) * utilities.astype(np.float32) / np.asarray(worth, np.float32)
     return np.where(counts > 0, scaled, np.float32(0.0))
+
+
+def observation_of(row: NDArray[np.int32], normalize: bool) -> dict[str, Any]:
+    """One side's observation, from its view."""
+    mine: NDArray[Any] = row[3:6]
+    theirs: NDArray[Any] = row[6:9]
+    if normalize:
+        mine, theirs = normalised(row[0:3], mine, row[18]), normalised(row[0:3], theirs, row[19])
+    return {
+        "counts": row[0:3],
+        "my_utilities": mine,
+        "partner_utilities": theirs,
+        "last_partner_act": row.item(15),
+        "last_partner_offer_for_me": row[9:12],
+        "turns_remaining": row.item(16),
+    }
 
 
 def checked_act(act: Any) -> int:

@@ -34,11 +34,6 @@ class Estimate:
         return asdict(self)
 
 
-def mean(values: NDArray[np.float64], seed: int = 0) -> Estimate:
-    """The mean over episodes."""
-    return ratio(values, np.ones_like(values), seed)
-
-
 def ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int = 0) -> Estimate:
     """Σ numerator / Σ denominator over episodes, such as reward over maximum."""
     n = len(numerators)

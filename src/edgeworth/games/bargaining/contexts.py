@@ -24,6 +24,9 @@ LEWIS_ITEMS = range(5, 8)
 LEWIS_COUNTS = range(1, 5)
 UNIFORM_MAX_COUNT = 4
 
+CONTEXT_KEYS = ("counts", "my_utilities", "partner_utilities")
+"""The three parts of a context, as users write them."""
+
 Triple = tuple[int, int, int]
 ContextTable = NDArray[np.int16]
 """Rows of nine numbers: counts, the agent's utilities, the partner's utilities."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from edgeworth.errors import DataError, InvalidContext, UnknownKey
-from edgeworth.games.bargaining.contexts import Context, Triple
+from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, Context, Triple
 
 Speaker = Literal["YOU", "THEM"]
 DialogueOutcome = Literal["agreed", "disagreed", "no_agreement", "disconnected"]
@@ -27,7 +27,6 @@ SideInput = tuple[Triple, Triple]
 """Counts and values, as one side sees them."""
 
 TAGS = ("input", "dialogue", "output", "partner_input")
-CONTEXT_KEYS = ("counts", "my_utilities", "partner_utilities")
 OUTPUT_WORDS: dict[str, DialogueOutcome] = {
     "<disagree>": "disagreed",
     "<no_agreement>": "no_agreement",
