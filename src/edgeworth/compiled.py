@@ -36,6 +36,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Compile a rule on first call, without the interpreter lock, cached on disk."""
+    if numba.config.DISABLE_JIT:  # the same source as plain Python: NUMBA_DISABLE_JIT=1
+        return function
     compile_lazily: Any = numba.njit
     dispatcher = compile_lazily(error_model="numpy", nogil=True, no_cfunc_wrapper=True, forceinline=True)(function)
     _forget_literals(dispatcher)

@@ -1,0 +1,49 @@
+"""The bids of people who compete: what everybody would bid if there were no ring and no false names.
+
+A bidder bids θ v with the shading it has learnt, give or take a tremble. An announced reserve is met or left alone; a secret one
+may void a bid. Ties are broken by chance.
+"""
+
+from __future__ import annotations
+
+from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.games.auction.bidders.exploiter import overbid_factor
+from edgeworth.games.auction.purposes import TIE_BREAK, TREMBLE, chance
+from edgeworth.games.auction.vocabulary import EXPLOITER, TRUTHFUL
+
+TIE_BREAKER = 1e-7
+"""Most that chance adds to a bid."""
+
+
+@compiled
+def write_competitive_bids(market: Record, mechanism: Record, model: Record, sale: Record) -> None:
+    """The competitive bid of every entrant, and 0 for the rest; `genuine` keeps θ v for later talks about unsold lots."""
+    for i in range(market.n):
+        sale.shading[i] = played_shading(market, model, i)
+        sale.genuine[i] = sale.shading[i] * sale.value[i] if sale.present[i] else 0.0
+        sale.competitive[i] = competitive_bid(market, mechanism, model, sale, i) if sale.present[i] else 0.0
+        sale.bid[i] = sale.competitive[i]
+    sale.bids = market.n
+
+
+@compiled
+def played_shading(market: Record, model: Record, i: Int) -> Real:
+    """The shading of this sale: the learnt mean and a tremble, at most 1; a truthful bidder has none of either."""
+    if market.type[i] == TRUTHFUL:
+        return 1.0
+    return min(1.0, market.shading[i] + model.learning.tremble * (2.0 * chance(market, TREMBLE, i) - 1.0))
+
+
+@compiled
+def competitive_bid(market: Record, mechanism: Record, model: Record, sale: Record, i: Int) -> Real:
+    """What bidder i bids on its own account; 0 is no bid."""
+    bid = sale.genuine[i]
+    if market.type[i] == EXPLOITER:
+        bid *= overbid_factor(mechanism.withdrawal_penalty, model)
+    if mechanism.reveal_reserve:
+        if sale.value[i] < mechanism.reserve_price:
+            return 0.0
+        bid = max(bid, mechanism.reserve_price)
+    if bid <= 0.0:
+        return 0.0
+    return bid + TIE_BREAKER * chance(market, TIE_BREAK, i)

@@ -1,0 +1,119 @@
+"""Whom the rules punish, rightly and wrongly.
+
+A prohibition that is never punished is a permission: `teeth` runs from 0 (the ring is as good as legal) to 1. A losing bid near the reserve
+looks like a cover bid. Under `penalize_suspected` everybody who looks so may be fined; `penalize_confirmed` wants evidence, which disclosure
+provides, and rarely hits the innocent; `restrict` breaks coordination and fines a little. Every screen has false positives (Porter and
+Zona 1993; Bajari and Ye 2003): that is what separates suspicion from proof. Fines leave the market.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from edgeworth.compiled import Real, Record, compiled
+from edgeworth.games.auction.purposes import AUDIT, SCRUPLE, chance
+from edgeworth.games.auction.vocabulary import ALLOW, PENALIZE_CONFIRMED, PENALIZE_SUSPECTED, RESTRICT
+
+
+@dataclass(frozen=True)
+class EnforcementModel:
+    """How often whom the screens find, and what that costs. Calibrated."""
+
+    teeth_scale: float = 0.5
+    """Collusion penalty at which a punishing policy is 1 - 1/e as good as its word."""
+    least_scruple: float = 0.5
+    """An outsider's scruple is uniform from this to 1; it joins a ring that looks at least so lawful. Above 1, outsiders never join."""
+    fine_unit: float = 0.25
+    """The fine at penalty 1, quoted for eight bidders."""
+    band_below: float = 0.05
+    """A losing bid is suspicious from this far below the reserve"""
+    band_above: float = 0.08
+    """to this far above it."""
+    suspected_rate: float = 0.15
+    """Chance of a fine for a suspicious bid under `penalize_suspected`, guilty or not."""
+    confirmed_rate: float = 0.06
+    """Chance that a cover bid is proven under `penalize_confirmed`,"""
+    evidence_identity: float = 0.015
+    """more if winners are named,"""
+    evidence_bids: float = 0.02
+    """if all bids are published,"""
+    evidence_distribution: float = 0.01
+    """or a histogram."""
+    confirmed_mistake: float = 0.003
+    """Chance of a wrong proof."""
+    restrict_rate: float = 0.05
+    """Chance that a cover bid is fined under `restrict`."""
+    shill_rate: float = 0.06
+    """Chance that a false name is found out,"""
+    shill_identity: float = 0.10
+    """more if winners are named,"""
+    shill_bids: float = 0.04
+    """or all bids are published."""
+    shill_mistake: float = 0.10
+    """Chance that the honest loser who sets the price is fined as a shill."""
+
+
+@compiled
+def draw_scruples(market: Record, model: Record) -> None:
+    """How lawful a ring must look before each outsider joins it."""
+    least = model.enforcement.least_scruple
+    for i in range(market.n):
+        market.scruple[i] = least + (1.0 - least) * chance(market, SCRUPLE, i)
+
+
+@compiled
+def write_enforcement_terms(mechanism: Record, model: Record, terms: Record) -> None:
+    """Teeth, rates and fines under this mechanism."""
+    e = model.enforcement
+    policy = mechanism.coalition_policy
+    guilty, innocent, teeth = 0.0, 0.0, 1.0 - math.exp(-mechanism.collusion_penalty / e.teeth_scale)
+    if policy == ALLOW:
+        teeth = 0.0
+    elif policy == RESTRICT:
+        teeth, guilty = 1.0, e.restrict_rate
+    elif policy == PENALIZE_SUSPECTED:
+        guilty, innocent = e.suspected_rate, e.suspected_rate
+    elif policy == PENALIZE_CONFIRMED:
+        guilty, innocent = e.confirmed_rate, e.confirmed_mistake
+        if mechanism.reveal_winner_identity:
+            guilty += e.evidence_identity
+        if mechanism.reveal_competing_bids:
+            guilty += e.evidence_bids
+        if mechanism.reveal_bid_distribution:
+            guilty += e.evidence_distribution
+    detection = e.shill_rate
+    if mechanism.reveal_winner_identity:
+        detection += e.shill_identity
+    if mechanism.reveal_competing_bids:
+        detection += e.shill_bids
+    terms.teeth, terms.guilty_rate, terms.innocent_rate, terms.shill_detection = teeth, guilty, innocent, detection
+    terms.collusion_fine = 0.0 if policy == ALLOW else mechanism.collusion_penalty * e.fine_unit * terms.scale
+    terms.shill_fine = mechanism.shill_penalty * e.fine_unit * terms.scale
+
+
+@compiled
+def looks_like_cover(bid: Real, reserve: Real, model: Record) -> bool:
+    """Whether a losing bid lies in the narrow band around the reserve where cover bids lie."""
+    return bid > 0.0 and reserve - model.enforcement.band_below < bid < reserve + model.enforcement.band_above
+
+
+@compiled
+def audit_losers(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
+    """Screen the losing bids; fine whom the policy fines; count what the ring will remember."""
+    caught, exposed = 0.0, 0.0
+    for i in range(market.n):
+        if sale.served[i] or not looks_like_cover(sale.bid[i], mechanism.reserve_price, model):
+            continue
+        tally.covers += 1.0
+        if mechanism.coalition_policy == ALLOW:
+            continue
+        guilty = sale.covering[i]
+        fined = chance(market, AUDIT, i) < (terms.guilty_rate if guilty else terms.innocent_rate)
+        if fined:
+            sale.surplus[i] -= terms.collusion_fine
+            sale.fines += terms.collusion_fine
+        if guilty:
+            exposed += 1.0
+            caught += 1.0 if fined else 0.0
+    sale.caught, sale.exposed = caught, exposed

@@ -1,0 +1,117 @@
+"""The market: five sales under one mechanism, wired from the modules beside this one.
+
+A sale runs in the order of life: values are drawn, people decide whether to come, everybody writes a competitive bid, the ring and the
+shills do their work, the lots are cleared and settled, the losers are audited, and all who can see anything learn from it. `run_step`
+is the whole step of a designer; a researcher who wants to see every sale calls `open_step`, `run_sale` and `close_step` herself.
+"""
+
+from __future__ import annotations
+
+from edgeworth.compiled import Int, Record, compiled
+from edgeworth.games.auction.benchmark import measure_first_best
+from edgeworth.games.auction.bidding import write_competitive_bids
+from edgeworth.games.auction.disclosure import write_disclosure_terms
+from edgeworth.games.auction.enforcement import audit_losers, draw_scruples, write_enforcement_terms
+from edgeworth.games.auction.entry import decide_entry, draw_entry_costs, write_burden
+from edgeworth.games.auction.learning import begin_learning, learn_from_sale, write_learning_terms
+from edgeworth.games.auction.lots import lot_count, write_lots
+from edgeworth.games.auction.pricing import clear
+from edgeworth.games.auction.ring import begin_ring, remember_sale, run_ring, write_ring_terms
+from edgeworth.games.auction.ring_discipline import judge_cheats, serve_sentences, tempt_members
+from edgeworth.games.auction.scoring import enter_sale, open_tally, write_outcome
+from edgeworth.games.auction.shills import measure_uplift, place_shills, remember_uplift, settle_shills
+from edgeworth.games.auction.unsold import settle_unsold
+from edgeworth.games.auction.valuations import draw_values
+from edgeworth.games.auction.vocabulary import NEXT_IN_LINE, SALES_PER_STEP
+from edgeworth.games.auction.withdrawals import settle_awards
+
+
+@compiled
+def begin_market(market: Record, model: Record) -> None:
+    """A market at the start of an episode; its bidders' types are already drawn."""
+    market.step, market.sale = 0, 0
+    market.has_past, market.last_welfare, market.last_profit = False, 0.0, 0.0
+    market.shill_uplift = model.shills.first_uplift
+    draw_entry_costs(market, model)
+    draw_scruples(market, model)
+    begin_learning(market, model, lot_count(market.n, model.lots.per_bidder))
+    begin_ring(market, model)
+
+
+@compiled
+def write_terms(n: Int, mechanism: Record, model: Record, terms: Record) -> None:
+    """Everything that follows from a mechanism before anybody bids."""
+    write_lots(n, model, terms)
+    write_disclosure_terms(mechanism, model, terms)
+    write_learning_terms(model, terms)
+    write_enforcement_terms(mechanism, model, terms)
+    write_ring_terms(mechanism, model, terms)
+    write_burden(n, mechanism, model, terms)
+
+
+@compiled
+def open_step(market: Record, mechanism: Record, model: Record, desk: Record) -> None:
+    """The designer has posted a mechanism."""
+    write_terms(market.n, mechanism, model, desk.terms)
+    open_tally(market, desk.tally)
+
+
+@compiled
+def run_sale(market: Record, mechanism: Record, model: Record, desk: Record) -> None:
+    """One sale, from values to lessons."""
+    terms, sale, tally = desk.terms, desk.sale, desk.tally
+    begin_sale(market, model, terms, sale, tally)
+    decide_entry(market, mechanism, model, terms, sale)
+    write_competitive_bids(market, mechanism, model, sale)
+    run_ring(market, mechanism, model, terms, sale)
+    tempt_members(market, mechanism, model, terms, sale)
+    place_shills(market, mechanism, model, terms, sale)
+    settle_sale(market, mechanism, model, terms, sale, tally)
+    if not model.ring.frozen:
+        serve_sentences(market, sale)
+        if sale.members >= 2:
+            if sale.kept > 0:
+                judge_cheats(market, mechanism, model, terms, sale)
+            remember_sale(market, mechanism, model, terms, sale)
+    remember_uplift(market, model, sale)
+    learn_from_sale(market, mechanism, model, terms, sale)
+    enter_sale(market, mechanism, model, terms, sale, tally)
+
+
+@compiled
+def begin_sale(market: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
+    """A new day: values, their first best, and an empty account for everybody."""
+    market.sale += 1
+    draw_values(market, model, sale)
+    measure_first_best(market, model, terms, sale, tally)
+    sale.welfare, sale.profit, sale.fines = 0.0, 0.0, 0.0
+    sale.took_turns = False
+    for i in range(market.n):
+        sale.surplus[i], sale.won[i], sale.served[i] = 0.0, 0, False
+
+
+@compiled
+def settle_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
+    """From bids to money: clearing, withdrawals, unsold lots, kickbacks and fines."""
+    clear(sale.bid, sale.bids, terms.lots + NEXT_IN_LINE, mechanism.auction_type, mechanism.reserve_price, terms, sale.ladder)
+    measure_uplift(market, mechanism, terms, sale)
+    settle_awards(market, mechanism, model, terms, sale, tally)
+    settle_unsold(market, model, terms, sale)
+    settle_shills(market, model, terms, sale)
+    audit_losers(market, mechanism, model, terms, sale, tally)
+
+
+@compiled
+def close_step(market: Record, model: Record, desk: Record, outcome: Record) -> None:
+    """The step is over: score it."""
+    write_outcome(market, model, desk.terms, desk.tally, outcome)
+    market.step += 1
+
+
+@compiled
+def run_step(market: Record, mechanism: Record, model: Record, desk: Record, outcome: Record) -> None:
+    """One step of the designer: a mechanism, five sales, a score."""
+    open_step(market, mechanism, model, desk)
+    for _ in range(SALES_PER_STEP):
+        run_sale(market, mechanism, model, desk)
+    close_step(market, model, desk, outcome)

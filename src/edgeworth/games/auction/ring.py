@@ -1,0 +1,284 @@
+"""The ring: bidders who agree before the sale who may have which lot.
+
+Members rank themselves, by value where side payments can be risked (a knock-out) and by turns where not. The first few are designees and
+bid for their lots; the others place cover bids just above the reserve. A knock-out rewards holding the lot, so designees overbid outsiders
+(Asker 2010), but lower the bids that set each other's prices. The ring weighs three plans, competing, keeping its share of the lots,
+or keeping one fewer, by exponential weights on what each would have earned, fines included, so it breaks up when punished in expectation.
+A legal ring is strong: it always finds its best members (Graham and Marshall 1987); under `restrict` most sales go uncoordinated.
+What keeps members from cheating stands in `ring_discipline`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.games.auction.enforcement import looks_like_cover
+from edgeworth.games.auction.pricing import clear
+from edgeworth.games.auction.purposes import RING_ARM, RING_COORDINATION, RING_ORDER, chance
+from edgeworth.games.auction.vocabulary import (
+    ALL_BIDS,
+    COLLUDER,
+    COMPETE,
+    DISTRIBUTION,
+    FIRST_PRICE,
+    KEEP_FEWER,
+    KEEP_SHARE,
+    PRICE_ONLY,
+    RESTRICT,
+    RING_ARMS,
+    TRUTHFUL,
+)
+
+ROUNDING = 1e-9
+HIGHEST_GUESS = 0.9
+
+
+@dataclass(frozen=True)
+class RingModel:
+    """How a ring plans and remembers. Calibrated, except where a source is named. "Covert" is a ring with all teeth against it."""
+
+    frozen: bool = False
+    """The ring remembers nothing: no new plans, wars, expulsions or guesses."""
+    plan_rate: float = 15.0
+    """Weight of one sale's profit in the choice of plan."""
+    plan_memory: float = 0.9
+    """What is left of old profits after a sale."""
+    first_score: float = 0.6
+    """How much better the ring thinks of keeping fewer lots than of competing at first (half of it for keeping its share)."""
+    knockout_covert: float = 0.7
+    """Chance that a covert ring ranks by value; a legal one always does."""
+    knockout_restrict: float = 0.4
+    """The same under `restrict`."""
+    restrict_failure: float = 0.7
+    """Chance that a sale goes uncoordinated under `restrict`."""
+    overbid: float = 0.25
+    """Overbidding of designees in a knock-out (Asker 2010)."""
+    first_price_cut: float = 0.15
+    """How far a covert designee dares to lower a pay-as-bid offer,"""
+    first_price_cut_legal: float = 0.40
+    """and a legal one."""
+    squeeze: float = 0.15
+    """How far designees behind the leader lower their bids, which set the price above them, in any case;"""
+    squeeze_informed: float = 0.45
+    """on top for a covert ring, times what it can see;"""
+    squeeze_legal: float = 0.75
+    """on top for a legal one."""
+    squeeze_sight: tuple[float, float, float, float] = (0.0, 0.3, 0.6, 1.0)
+    """What a ring can see: nothing, prices, a histogram, all bids."""
+    cover_margin: float = 0.01
+    """How far above the reserve cover bids lie."""
+    first_guess: float = 0.35
+    """The ring's guess of a secret reserve at first;"""
+    guess_up: float = 0.05
+    """raised after an unsold lot,"""
+    guess_down: float = 0.008
+    """lowered otherwise."""
+    first_gain: float = 0.02
+    """What membership is thought to be worth per sale at first."""
+    gain_rate: float = 0.15
+    """How fast that follows what it turns out to be."""
+    first_fining: float = 0.10
+    """How often a cover bid is thought to be fined at first."""
+    fining_rate: float = 0.2
+    """How fast that follows what happens."""
+    war_sales: float = 6.0
+    """Sales that a price war lasts (Green and Porter 1984)."""
+    expulsion_sales: float = 70.0
+    """Sales that a proven cheat is shut out."""
+    cheat_scale: float = 0.03
+    """Width of the decision to cheat."""
+    least_temptation: float = 0.01
+    """Gains below this tempt nobody."""
+    overtaking: float = 0.02
+    """How far above a designee one must bid to be sure of its lot under pay-as-bid."""
+    attribution: float = 0.30
+    """Chance that a cheat is known by name, in any case;"""
+    attribution_bids: float = 0.85
+    """share of the rest removed where bids are published,"""
+    attribution_identity: float = 0.50
+    """and where winners are named."""
+    notice_price: float = 0.40
+    """Chance that cheating shows in a published price"""
+    notice_distribution: float = 0.40
+    """or histogram."""
+    false_alarm: float = 0.06
+    """Chance that a low price is taken for cheating where prices are public and names are not."""
+
+
+@compiled
+def write_ring_terms(mechanism: Record, model: Record, terms: Record) -> None:
+    """How a ring works under this mechanism: between its legal and its covert form, by the teeth of the policy."""
+    r = model.ring
+    teeth = terms.teeth
+    lawful = 1.0 - teeth
+    covert = r.knockout_restrict if mechanism.coalition_policy == RESTRICT else r.knockout_covert
+    terms.lawful = lawful
+    terms.knockout = lawful + teeth * covert
+    terms.ring_overbid = r.overbid * terms.knockout
+    terms.squeeze = r.squeeze + lawful * r.squeeze_legal + teeth * r.squeeze_informed * r.squeeze_sight[terms.information]
+    terms.first_price_cut = lawful * r.first_price_cut_legal + teeth * r.first_price_cut
+    blind = 1.0 - r.attribution
+    if mechanism.reveal_competing_bids:
+        blind *= 1.0 - r.attribution_bids
+    if mechanism.reveal_winner_identity:
+        blind *= 1.0 - r.attribution_identity
+    terms.attribution = 1.0 - teeth * blind
+    unnoticed = 1.0
+    if mechanism.reveal_clearing_price:
+        unnoticed *= 1.0 - r.notice_price
+    if mechanism.reveal_bid_distribution:
+        unnoticed *= 1.0 - r.notice_distribution
+    terms.notice = 1.0 - unnoticed
+
+
+@compiled
+def begin_ring(market: Record, model: Record) -> None:
+    """A ring at the start of an episode: hopeful and without a grudge."""
+    market.ring_score[COMPETE] = 0.0
+    market.ring_score[KEEP_SHARE] = 0.5 * model.ring.first_score
+    market.ring_score[KEEP_FEWER] = model.ring.first_score
+    market.ring_guess = model.ring.first_guess
+    market.ring_fining = model.ring.first_fining
+    market.ring_gain = model.ring.first_gain
+    market.war_left = 0.0
+    market.turn = 0
+    for i in range(market.n):
+        market.expelled_left[i] = 0.0
+
+
+@compiled
+def run_ring(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """The ring meets, judges its plans on this sale's bids, and bids by the one it has chosen."""
+    gather_members(market, terms, sale)
+    sale.plan, sale.kept = COMPETE, 0
+    at_war = market.war_left > 0.0
+    if sale.members >= 2:
+        rank_members(market, terms, sale)
+        sale.cover_bid = (mechanism.reserve_price if mechanism.reveal_reserve else market.ring_guess) + model.ring.cover_margin
+        judge_plans(market, mechanism, model, terms, sale)
+        failed = mechanism.coalition_policy == RESTRICT and chance(market, RING_COORDINATION, 0) < model.ring.restrict_failure
+        if not at_war and not failed:
+            sale.plan = choose_plan(market, model)
+            sale.kept = lots_kept(sale.plan, market.n, terms.lots, sale.members)
+    sale.at_war = at_war
+    if sale.kept > 0:
+        for i in range(market.n):
+            if sale.member[i]:
+                sale.bid[i] = ring_bid(mechanism, terms, sale, i, sale.kept)
+                sale.covering[i] = sale.ring_rank[i] >= sale.kept
+
+
+@compiled
+def gather_members(market: Record, terms: Record, sale: Record) -> None:
+    """Who is in the ring today: colluders, and every strategic bidder to whom it looks lawful enough; not the expelled."""
+    sale.members = 0
+    for i in range(market.n):
+        kind = market.type[i]
+        willing = kind == COLLUDER or (kind != TRUTHFUL and terms.lawful >= market.scruple[i])
+        sale.member[i] = sale.present[i] and willing and market.expelled_left[i] <= 0.0
+        sale.covering[i], sale.cheated[i] = False, False
+        if sale.member[i]:
+            sale.members += 1
+
+
+@compiled
+def rank_members(market: Record, terms: Record, sale: Record) -> None:
+    """The order in which members may have lots: by value in a knock-out, else in turn."""
+    by_value = chance(market, RING_ORDER, 0) < terms.knockout
+    first, seat = market.turn % sale.members, 0
+    for i in range(market.n):
+        if not sale.member[i]:
+            continue
+        if by_value:
+            rank = 0
+            for j in range(market.n):
+                if sale.member[j] and (sale.value[j] > sale.value[i] or (sale.value[j] == sale.value[i] and j < i)):
+                    rank += 1
+        else:
+            rank = (seat - first + sale.members) % sale.members
+        sale.ring_rank[i] = rank
+        seat += 1
+    sale.took_turns = not by_value
+
+
+@compiled
+def lots_kept(plan: Int, n: Int, lots: Int, members: Int) -> Int:
+    """How many lots the ring bids for under a plan: none of its own, its share rounded up, or one fewer."""
+    if plan == COMPETE:
+        return 0
+    share = min(max(math.ceil(members * lots / n - ROUNDING), 1), members - 1)
+    return share if plan == KEEP_SHARE else max(1, share - 1)
+
+
+@compiled
+def ring_bid(mechanism: Record, terms: Record, sale: Record, i: Int, kept: Int) -> Real:
+    """A member's bid when the ring keeps this many lots."""
+    own, cover = sale.competitive[i], sale.cover_bid
+    if kept == 0:
+        return own
+    if sale.ring_rank[i] >= kept:
+        return cover if sale.value[i] >= cover else 0.0
+    bid = own * (1.0 + terms.ring_overbid)
+    if mechanism.auction_type == FIRST_PRICE:
+        bid *= 1.0 - terms.first_price_cut
+    elif sale.ring_rank[i] > 0:
+        bid *= 1.0 - terms.squeeze
+    if bid > cover:
+        return bid
+    return cover if own > cover else own
+
+
+@compiled
+def judge_plans(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """What each plan would earn the ring on this sale's competitive bids, less the fines it expects."""
+    for plan in range(RING_ARMS):
+        kept = lots_kept(plan, market.n, terms.lots, sale.members)
+        for i in range(market.n):
+            sale.trial_bid[i] = ring_bid(mechanism, terms, sale, i, kept) if sale.member[i] else sale.competitive[i]
+        clear(sale.trial_bid, market.n, terms.lots + 1, mechanism.auction_type, mechanism.reserve_price, terms, sale.trial)
+        profit = 0.0
+        for k in range(sale.trial.sold):
+            seat = sale.trial.seat[k]
+            if sale.member[seat]:
+                profit += terms.quality[k] * sale.value[seat] - sale.trial.payment[k]
+        if kept > 0:
+            for i in range(market.n):
+                if (
+                    sale.member[i]
+                    and sale.ring_rank[i] >= kept
+                    and looks_like_cover(sale.trial_bid[i], mechanism.reserve_price, model)
+                ):
+                    profit -= market.ring_fining * terms.collusion_fine
+        sale.plan_profit[plan] = profit
+
+
+@compiled
+def choose_plan(market: Record, model: Record) -> Int:
+    """A plan by exponential weights on past profits."""
+    compete = math.exp(model.ring.plan_rate * market.ring_score[COMPETE])
+    share = math.exp(model.ring.plan_rate * market.ring_score[KEEP_SHARE])
+    fewer = math.exp(model.ring.plan_rate * market.ring_score[KEEP_FEWER])
+    point = chance(market, RING_ARM, 0) * (compete + share + fewer)
+    if point < compete:
+        return COMPETE
+    return KEEP_SHARE if point < compete + share else KEEP_FEWER
+
+
+@compiled
+def remember_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """What the ring takes from a sale: profits of its plans, worth of membership, fining, the secret reserve, whose turn is next."""
+    r = model.ring
+    if sale.kept > 0:
+        if sale.exposed > 0.0:
+            market.ring_fining += r.fining_rate * (sale.caught / sale.exposed - market.ring_fining)
+        if not mechanism.reveal_reserve:
+            change = r.guess_up if sale.ladder.sold < terms.lots else -r.guess_down
+            market.ring_guess = min(max(market.ring_guess + change, 0.0), HIGHEST_GUESS)
+    if sale.took_turns:
+        market.turn += 1
+    for plan in range(RING_ARMS):
+        market.ring_score[plan] = r.plan_memory * market.ring_score[plan] + sale.plan_profit[plan] - sale.plan_profit[COMPETE]
+    best = max(sale.plan_profit[KEEP_SHARE], sale.plan_profit[KEEP_FEWER]) - sale.plan_profit[COMPETE]
+    market.ring_gain += r.gain_rate * (max(best, 0.0) / sale.members - market.ring_gain)

@@ -1,0 +1,83 @@
+"""What holds a ring together: the temptation to cheat, and what follows when a member does.
+
+A member who is told to cover compares the best lot it could snatch with what it would lose (Stigler 1964): if the ring can tell who it was,
+it is expelled; if it only notices that somebody cheated, a price war punishes all (Green and Porter 1984). Published names make the first
+likely, published prices the second, so the same disclosure that teaches honest bidders also polices a ring. In a second-price sale the
+designee's high bid protects its lot; under pay-as-bid it must bid low and can be overtaken (Robinson 1985). Where prices are public and
+names are not, an unlucky price can start a war by mistake.
+"""
+
+from __future__ import annotations
+
+from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.games.auction.pricing import rank_bids
+from edgeworth.games.auction.purposes import ALARM, BLAME, CHEATING, chance
+from edgeworth.games.auction.quantal import logistic
+from edgeworth.games.auction.surplus import lot_price
+from edgeworth.games.auction.vocabulary import FIRST_PRICE
+
+
+@compiled
+def tempt_members(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """Members who cover may bid for themselves after all."""
+    sale.cheats = 0
+    if sale.kept == 0 or terms.teeth == 0.0:
+        return
+    r = model.ring
+    rank_bids(sale.bid, market.n, mechanism.reserve_price, terms.lots + 1, sale.trial)
+    stake = terms.attribution * r.expulsion_sales + (1.0 - terms.attribution) * terms.notice * r.war_sales
+    for i in range(market.n):
+        if not sale.covering[i]:
+            continue
+        gain = best_deviation(mechanism, model, terms, sale, i)
+        cheats = terms.teeth * logistic((gain - stake * market.ring_gain) / r.cheat_scale)
+        if gain > r.least_temptation and chance(market, CHEATING, i) < cheats:
+            sale.bid[i] = sale.competitive[i]
+            sale.cheated[i], sale.covering[i] = True, False
+            sale.cheats += 1
+
+
+@compiled
+def best_deviation(mechanism: Record, model: Record, terms: Record, sale: Record, i: Int) -> Real:
+    """The most a covering member could gain by taking a lot at the price it would fetch."""
+    best, price = 0.0, 0.0
+    for k in range(terms.lots - 1, -1, -1):
+        rival = max(sale.trial.bid[k], mechanism.reserve_price) if k < sale.trial.ranked else mechanism.reserve_price
+        price = lot_price(k, rival, price, terms, mechanism.auction_type)
+        cost = price + (terms.quality[k] * model.ring.overtaking if mechanism.auction_type == FIRST_PRICE else 0.0)
+        if sale.value[i] > rival:
+            best = max(best, terms.quality[k] * sale.value[i] - cost)
+    return best
+
+
+@compiled
+def judge_cheats(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """Expel the cheats that are known by name; if none is, but the cheating shows, there is war."""
+    r = model.ring
+    alarm = chance(market, ALARM, 0)
+    if sale.cheats > 0:
+        blamed = False
+        for i in range(market.n):
+            if sale.cheated[i] and chance(market, BLAME, i) < terms.attribution:
+                market.expelled_left[i] = r.expulsion_sales
+                blamed = True
+        if not blamed and alarm < terms.notice:
+            market.war_left = r.war_sales
+    elif only_prices_are_public(mechanism) and alarm < terms.teeth * r.false_alarm:
+        market.war_left = r.war_sales
+
+
+@compiled
+def only_prices_are_public(mechanism: Record) -> bool:
+    """Whether the ring watches prices without names."""
+    return mechanism.reveal_clearing_price and not mechanism.reveal_winner_identity and not mechanism.reveal_competing_bids
+
+
+@compiled
+def serve_sentences(market: Record, sale: Record) -> None:
+    """One sale of every running expulsion and war has passed."""
+    for i in range(market.n):
+        if market.expelled_left[i] > 0.0:
+            market.expelled_left[i] -= 1.0
+    if sale.at_war:
+        market.war_left -= 1.0

@@ -1,0 +1,47 @@
+"""The rules of the auction game, as compiled functions over batches of markets.
+
+`reset_batch` opens markets, `step_batch` runs one step of each, `play_constant` whole episodes under one mechanism each. All randomness hangs
+on the market's own key, so batches can be cut, copied and threaded at will.
+"""
+
+from __future__ import annotations
+
+from edgeworth.compiled import Array, Int, Record, compiled
+from edgeworth.games.auction.market import begin_market, run_step
+from edgeworth.games.auction.population import draw_types
+from edgeworth.seeding import stream_key
+
+
+@compiled
+def begin_episode(market: Record, model: Record, populations: Array, n: Int) -> None:
+    """The next episode of a market's seed: its bidders and their first state."""
+    market.key = stream_key(market.stream, market.episode)
+    market.episode += 1
+    market.n = n
+    market.step, market.sale = 0, 0
+    draw_types(market, populations)
+    begin_market(market, model)
+
+
+@compiled
+def reset_batch(markets: Array, models: Array, populations: Array, n: Int, chosen: Array) -> None:
+    """Begin the next episode of the chosen markets."""
+    for e in range(markets.shape[0]):
+        if chosen[e]:
+            begin_episode(markets[e], models[0], populations, n)
+
+
+@compiled
+def step_batch(markets: Array, mechanisms: Array, models: Array, desks: Array, outcomes: Array) -> None:
+    """One step of every market; `desks` is a working space of one."""
+    for e in range(markets.shape[0]):
+        run_step(markets[e], mechanisms[e], models[0], desks[0], outcomes[e])
+
+
+@compiled
+def play_constant(markets: Array, mechanisms: Array, models: Array, desks: Array, outcomes: Array, steps: Int, scores: Array) -> None:
+    """Whole episodes under one mechanism each: the score of every step, with the last step's outcome."""
+    for e in range(markets.shape[0]):
+        for t in range(steps):
+            run_step(markets[e], mechanisms[e], models[0], desks[0], outcomes[e])
+            scores[e, t] = outcomes[e].composite

@@ -1,0 +1,102 @@
+"""False names: exploiters bid against the winners for a share of what that brings the seller.
+
+A losing fake bid just under the lowest winning bid lifts what winners pay: by q_K D under second price, by K q_K D under VCG, not at all
+under pay-as-bid, where nobody shills. The exploiter takes part of the extra revenue as a kickback and weighs it against the fine it
+expects. Cheap withdrawal makes it bolder: a fake name that wins by accident simply walks away. (Graham, Marshall and Richard 1990 on the
+seller's phantom bids; Rothkopf, Teisberg and Kahn 1990 on why this hurts Vickrey's auction most.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.games.auction.pricing import clear
+from edgeworth.games.auction.purposes import SHILL_DECISION, SHILL_DETECTION, SHILL_LEVEL, SHILL_MISTAKE, chance
+from edgeworth.games.auction.quantal import logistic
+from edgeworth.games.auction.vocabulary import EXPLOITER, FIRST_PRICE
+
+
+@dataclass(frozen=True)
+class ShillModel:
+    """What shilling pays and how boldly it is done. Calibrated."""
+
+    kickback: float = 0.5
+    """The exploiter's share of the extra revenue."""
+    first_uplift: float = 0.04
+    """Extra revenue that a false name is thought to bring at first;"""
+    uplift_rate: float = 0.2
+    """how fast that follows what it turns out to be."""
+    decision_scale: float = 0.01
+    """Width of the decision."""
+    default_fear: float = 0.006
+    """What a false name is afraid to owe for an accidental win, at withdrawal multiplier 1."""
+    margin: float = 0.06
+    """How far below the expected lowest winning bid it stays when withdrawal is not cheap,"""
+    reach: float = 0.08
+    """and how far above it goes when withdrawal is free."""
+    aim: tuple[float, float, float, float] = (0.15, 0.09, 0.06, 0.04)
+    """Half-width of its error, where nothing is published, prices, a histogram, all bids."""
+
+
+@compiled
+def place_shills(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """Add the false names to this sale's bids."""
+    sale.shills = 0
+    if mechanism.auction_type == FIRST_PRICE:
+        return
+    hope = model.shills.kickback * market.shill_uplift
+    fear = terms.shill_detection * terms.shill_fine + model.shills.default_fear * mechanism.withdrawal_penalty
+    daring = logistic((hope - fear) / model.shills.decision_scale)
+    for i in range(market.n):
+        if market.type[i] == EXPLOITER and sale.present[i] and chance(market, SHILL_DECISION, i) < daring:
+            level = shill_level(market, mechanism, model, terms, sale, i)
+            if level > mechanism.reserve_price:
+                sale.owner[sale.shills] = i
+                sale.bid[market.n + sale.shills] = level
+                sale.shills += 1
+    sale.bids = market.n + sale.shills
+
+
+@compiled
+def shill_level(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, i: Int) -> Real:
+    """Where a false name bids: near the lowest winning bid that its owner expects."""
+    s = model.shills
+    boldness = max(0.0, 1.0 - mechanism.withdrawal_penalty)
+    expected = sale.demand * market.belief[i, terms.lots - 1]
+    error = s.aim[terms.information] * (2.0 * chance(market, SHILL_LEVEL, i) - 1.0)
+    return expected - s.margin * (1.0 - boldness) + s.reach * boldness + error
+
+
+@compiled
+def measure_uplift(market: Record, mechanism: Record, terms: Record, sale: Record) -> None:
+    """What the false names add to the revenue."""
+    sale.uplift = 0.0
+    if sale.shills > 0:
+        clear(sale.bid, market.n, terms.lots + 1, mechanism.auction_type, mechanism.reserve_price, terms, sale.trial)
+        sale.uplift = max(0.0, sale.ladder.revenue - sale.trial.revenue)
+
+
+@compiled
+def settle_shills(market: Record, model: Record, terms: Record, sale: Record) -> None:
+    """Kickbacks for those who shilled, fines for those found out, and now and then for the honest loser who set the price."""
+    for j in range(sale.shills):
+        i = sale.owner[j]
+        kickback = model.shills.kickback * sale.uplift / sale.shills
+        sale.surplus[i] += kickback
+        sale.profit -= kickback
+        if chance(market, SHILL_DETECTION, i) < terms.shill_detection:
+            sale.surplus[i] -= terms.shill_fine
+            sale.fines += terms.shill_fine
+    if sale.ladder.sold < sale.ladder.ranked:
+        price_setter = sale.ladder.seat[sale.ladder.sold]
+        if price_setter < market.n and chance(market, SHILL_MISTAKE, 0) < model.enforcement.shill_mistake:
+            sale.surplus[price_setter] -= terms.shill_fine
+            sale.fines += terms.shill_fine
+
+
+@compiled
+def remember_uplift(market: Record, model: Record, sale: Record) -> None:
+    """What exploiters take from a sale in which they shilled."""
+    if sale.shills > 0 and not model.learning.frozen:
+        market.shill_uplift += model.shills.uplift_rate * (sale.uplift / sale.shills - market.shill_uplift)
