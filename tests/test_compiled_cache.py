@@ -40,9 +40,9 @@ def constants_read(path: Path) -> set[Path]:
 CONSTANTS = sorted({found for path in COMPILED for found in constants_read(path)} - set(COMPILED))
 
 
-def stamp_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def stamp_of(package: Path, monkeypatch: pytest.MonkeyPatch, source: str = "games/bargaining/rules.py") -> str:
     monkeypatch.setattr(compiled, "PACKAGE", package)
-    return compiled.rules_stamp.__wrapped__()
+    return compiled.rules_stamp.__wrapped__(compiled.part_of(Path(source)))
 
 
 @pytest.fixture
@@ -56,21 +56,21 @@ def package(tmp_path: Path) -> Path:
 
 
 def test_a_copy_of_the_sources_has_the_same_stamp(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert stamp_of(package, monkeypatch) == compiled.rules_stamp()
+    assert stamp_of(package, monkeypatch) == compiled.rules_stamp("games/bargaining")
 
 
 @pytest.mark.parametrize("source", [path.relative_to(PACKAGE).as_posix() for path in COMPILED])
 def test_changing_a_compiled_file_changes_the_stamp(package: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = stamp_of(package, monkeypatch)
+    before = stamp_of(package, monkeypatch, source)
     (package / source).write_text((package / source).read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
-    assert stamp_of(package, monkeypatch) != before
+    assert stamp_of(package, monkeypatch, source) != before
 
 
 @pytest.mark.parametrize("source", [path.relative_to(PACKAGE).as_posix() for path in CONSTANTS])
 def test_changing_a_constant_that_is_compiled_in_changes_the_stamp(package: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = stamp_of(package, monkeypatch)
+    before = stamp_of(package, monkeypatch, source)
     (package / source).write_text((package / source).read_text(encoding="utf-8") + "CHANGED = 1\n", encoding="utf-8")
-    assert stamp_of(package, monkeypatch) != before
+    assert stamp_of(package, monkeypatch, source) != before
 
 
 def test_changing_a_file_that_has_nothing_to_do_with_the_rules_keeps_the_stamp(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +83,14 @@ def test_renaming_a_compiled_file_changes_the_stamp(package: Path, monkeypatch: 
     before = stamp_of(package, monkeypatch)
     (package / "seeding.py").rename(package / "sowing.py")
     assert stamp_of(package, monkeypatch) != before
+
+
+def test_a_change_in_one_game_does_not_build_the_other_anew(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = stamp_of(package, monkeypatch), stamp_of(package, monkeypatch, "games/auction/rules.py")
+    changed = package / "games" / "auction" / "pricing.py"
+    changed.write_text(changed.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    after = stamp_of(package, monkeypatch), stamp_of(package, monkeypatch, "games/auction/rules.py")
+    assert after[0] == before[0] and after[1] != before[1]
 
 
 # A read-only install

@@ -4,7 +4,7 @@ A game's rules are plain functions over NumPy arrays that Numba compiles on firs
 keep results bit-stable: no fast-math, so a fresh and a cached build agree to the last bit.
 
 Numba's own cache looks only at the file of the function it keeps, and would go on serving an old rule after a *callee* in another file
-has changed. Ours is stamped with the text of all the rules. It lives in `__pycache__` beside the source; a read-only
+has changed. Ours is stamped with the text of all the game's rules. It lives in `__pycache__` beside the source; a read-only
 install uses what was built there before, else the user's cache folder, else it compiles in memory and says nothing.
 """
 
@@ -35,11 +35,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile a rule on first call, without the interpreter lock, cached on disk."""
-    if numba.config.DISABLE_JIT:  # the same source as plain Python: NUMBA_DISABLE_JIT=1
+    """Compile a rule on first call, without the interpreter lock, cached on disk; it becomes part of every rule that calls it."""
+    return _compiled(function, forceinline=True)
+
+
+def compiled_apart(function: Function) -> Function:
+    """The same for the longer rules of a game with many: compiled once and called, so that building stays quick."""
+    return _compiled(function, forceinline=False)
+
+
+def _compiled(function: Function, forceinline: bool) -> Function:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        # the same source as plain Python: NUMBA_DISABLE_JIT=1
         return function
     compile_lazily: Any = numba.njit
-    dispatcher = compile_lazily(error_model="numpy", nogil=True, no_cfunc_wrapper=True, forceinline=True)(function)
+    dispatcher = compile_lazily(error_model="numpy", nogil=True, no_cfunc_wrapper=True, forceinline=forceinline)(function)
     _forget_literals(dispatcher)
     try:
         dispatcher._cache = _RuleCache(function)
@@ -58,17 +68,27 @@ def _forget_literals(dispatcher: Any) -> None:
     dispatcher.get_call_template = resolve_types
 
 
-@functools.cache
-def rules_stamp() -> str:
-    """Digest of every module that compiled code can hold a constant of: the version of the rules as a whole.
+def part_of(source: Path) -> str:
+    """The part of the package that a source file (relative to it) belongs to: a game, another folder, or a leaf."""
+    if source.parts[0] == "games" and len(source.parts) > 2:
+        return "/".join(source.parts[:2])
+    return source.parts[0]
 
-    These are all modules of the packages (`games`, …) in which something is compiled, and the leaves beside them.
+
+@functools.cache
+def rules_stamp(part: str) -> str:
+    """Digest of every module that compiled code of a part can hold a constant of.
+
+    These are all modules of the parts in which something is compiled, and the leaves beside them; but no game calls another, so a game is
+    not built anew when another changes.
     """
     digest = hashlib.sha256()
     sources = {path.relative_to(PACKAGE): path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))}
-    compiled_parts = {path.parts[0] for path, text in sources.items() if USES_THIS_MODULE in text}
+    compiled_parts = {part_of(path) for path, text in sources.items() if USES_THIS_MODULE in text}
+    if part.startswith("games/") or part.endswith(".py"):
+        compiled_parts -= {other for other in compiled_parts if other.startswith("games/") and other != part}
     for path, text in sources.items():
-        if path.parts[0] in compiled_parts:
+        if part_of(path) in compiled_parts:
             digest.update(path.as_posix().encode())
             digest.update(text)
     return digest.hexdigest()
@@ -78,10 +98,10 @@ class _Stamped:
     """Keeps the stamp in the file's name too, so that an interrupted write can never pair new and old."""
 
     def get_source_stamp(self) -> str:
-        return rules_stamp()
+        return rules_stamp(part_of(Path(self._py_file).resolve().relative_to(PACKAGE)))  # type: ignore[attr-defined]
 
     def get_disambiguator(self) -> str:
-        return f"{self._lineno}.{rules_stamp()[:STAMP_LENGTH]}"  # type: ignore[attr-defined]
+        return f"{self._lineno}.{self.get_source_stamp()[:STAMP_LENGTH]}"  # type: ignore[attr-defined]
 
 
 class _UserProvided(_Stamped, caching.UserProvidedCacheLocator):
@@ -121,6 +141,7 @@ class _RuleCache(caching.FunctionCache):
     def _remove_outdated(self) -> None:
         """Delete what older versions of the rules left behind."""
         prefix = self._impl.filename_base.split("-")[0]
+        current = self._impl.locator.get_source_stamp()[:STAMP_LENGTH]
         for path in Path(self.cache_path).glob(f"{prefix}-*.nb?"):
-            if rules_stamp()[:STAMP_LENGTH] not in path.name:
+            if current not in path.name:
                 path.unlink(missing_ok=True)

@@ -21,6 +21,7 @@ from edgeworth.errors import DataError, InvalidOption, UnknownKey, UnknownName
 
 TURN_RANGE = (2, 50)
 COUNT_RANGE = (0, 10)
+BIDDER_RANGE = (2, 16)
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,49 @@ class BargainingConfig:
         return config
 
 
+@dataclass(frozen=True)
+class AuctionConfig:
+    """Every option of the auction game; the defaults are the published ones."""
+
+    stage: str = "mixed"
+    """The population: 0 to 4, mixed, stages (any of the five), dirichlet, held_out or held_out_0 to held_out_19."""
+    mix: Mapping[str, float] | None = None
+    """A population of your own instead: shares by bidder type that add up to 1, rounded to whole bidders."""
+    n_agents: int = 8
+    """Bidders in the market."""
+    episode_length: int = 10
+    """The designer's steps in an episode; each is five sales."""
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """Changes to the market model by module, for example {"ring": {"overbid": 0.1}}."""
+    freeze: tuple[str, ...] = ()
+    """What does not adapt: any of learning, ring, entry."""
+    curriculum: bool = False
+    """Begin at stage 0 and advance a stage whenever the recent mean score passes the threshold."""
+    curriculum_threshold: float = 0.55
+    """Mean score that advances the curriculum."""
+    curriculum_window: int = 20
+    """Episodes over which that mean is taken."""
+
+    def __post_init__(self) -> None:
+        _check_range("n_agents", self.n_agents, *BIDDER_RANGE)
+        _check_range("episode_length", self.episode_length, 1, 10_000)
+        _check_range("curriculum_threshold", self.curriculum_threshold, 0.0, 1.0)
+        _check_range("curriculum_window", self.curriculum_window, 1, 100_000)
+        if self.curriculum and self.mix is not None:
+            raise InvalidOption("curriculum walks through the stages; it cannot be combined with a mix of your own.")
+
+    @classmethod
+    def from_options(cls, **options: Any) -> AuctionConfig:
+        """The options given, checked; a stage may be a number or a name."""
+        stage = options.get("stage")
+        if isinstance(stage, int | np.integer) and not isinstance(stage, bool):
+            options["stage"] = str(stage)
+        if isinstance(options.get("freeze"), str):
+            options["freeze"] = (options["freeze"],)
+        config: AuctionConfig = build(cls, options, "option")
+        return config
+
+
 def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise InvalidOption(f"{name} is {value}; expected {low} to {high}.")
@@ -118,6 +162,10 @@ def _coerced(name: str, value: Any, wanted: Any) -> Any:
     if origin in (typing.Union, types.UnionType):
         return None if value is None else _coerced(name, value, next(a for a in args if a is not type(None)))
     if origin is tuple:
+        if len(args) == 2 and args[1] is Ellipsis:
+            if not isinstance(value, list | tuple):
+                raise InvalidOption(f"{name} is {value!r}; expected a list.")
+            return tuple(_coerced(name, v, args[0]) for v in value)
         if not isinstance(value, list | tuple) or len(value) != len(args):
             raise InvalidOption(f"{name} is {value!r}; expected {len(args)} numbers.")
         return tuple(_coerced(name, v, a) for v, a in zip(value, args, strict=True))

@@ -7,7 +7,10 @@ an index. The hash is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from edgeworth.compiled import Array, Bits, Int, Real, compiled
 from edgeworth.errors import InvalidOption
@@ -92,6 +95,29 @@ def fresh_seed() -> int:
 def fresh_seeds(size: int) -> list[int]:
     """Several such seeds."""
     return [int(seed) >> 1 for seed in np.random.SeedSequence().generate_state(size, np.uint64)]
+
+
+def slot_seeds(seeds: int | Sequence[int | None] | None, size: int, started: bool) -> tuple[NDArray[np.uint64], NDArray[np.bool_]] | None:
+    """Seeds for the slots of a batch, and which slots get one: a number counts up from itself, a list names each.
+
+    None keeps what a slot has, or draws one where nothing has started yet; with nothing to place the answer is None.
+    """
+    if seeds is None:
+        if started:
+            return None
+        seeds = [None] * size
+    if isinstance(seeds, int | np.integer):
+        first = checked_seed(seeds)
+        checked_seed(first + size - 1)
+        return np.arange(size, dtype=np.uint64) + np.uint64(first), np.ones(size, np.bool_)
+    if isinstance(seeds, str | bytes | dict) or not hasattr(seeds, "__len__"):
+        raise InvalidOption(f"seed is {seeds!r}; expected a whole number from 0 to 2**63-1, or a list of them.")
+    if len(seeds) != size:
+        raise InvalidOption(f"{len(seeds)} seeds for {size} environments; expected one each.")
+    checked = [None if seed is None else checked_seed(seed) for seed in seeds]
+    named = np.array([seed is not None for seed in checked])
+    values = np.array([f if seed is None else seed for seed, f in zip(checked, fresh_seeds(size), strict=True)], np.uint64)
+    return values, named | (not started)
 
 
 def checked_seed(seed: object) -> int:

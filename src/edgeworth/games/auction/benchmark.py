@@ -7,12 +7,12 @@ and the ideal market scores exactly 1.
 
 from __future__ import annotations
 
-from edgeworth.compiled import Record, compiled
+from edgeworth.compiled import Record, compiled_apart
 from edgeworth.games.auction.pricing import clear
 from edgeworth.games.auction.vocabulary import VCG
 
 
-@compiled
+@compiled_apart
 def measure_first_best(market: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
     """First-best welfare and competitive profit of this sale; each bidder's entitlement is added to the step's."""
     own = model.lots.seller_value

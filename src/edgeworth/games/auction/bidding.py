@@ -6,7 +6,7 @@ may void a bid. Ties are broken by chance.
 
 from __future__ import annotations
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.bidders.exploiter import overbid_factor
 from edgeworth.games.auction.purposes import TIE_BREAK, TREMBLE, chance
 from edgeworth.games.auction.vocabulary import EXPLOITER, TRUTHFUL
@@ -15,7 +15,7 @@ TIE_BREAKER = 1e-7
 """Most that chance adds to a bid."""
 
 
-@compiled
+@compiled_apart
 def write_competitive_bids(market: Record, mechanism: Record, model: Record, sale: Record) -> None:
     """The competitive bid of every entrant, and 0 for the rest; `genuine` keeps θ v for later talks about unsold lots."""
     for i in range(market.n):
@@ -26,7 +26,7 @@ def write_competitive_bids(market: Record, mechanism: Record, model: Record, sal
     sale.bids = market.n
 
 
-@compiled
+@compiled_apart
 def played_shading(market: Record, model: Record, i: Int) -> Real:
     """The shading of this sale: the learnt mean and a tremble, at most 1; a truthful bidder has none of either."""
     if market.type[i] == TRUTHFUL:
@@ -34,7 +34,7 @@ def played_shading(market: Record, model: Record, i: Int) -> Real:
     return min(1.0, market.shading[i] + model.learning.tremble * (2.0 * chance(market, TREMBLE, i) - 1.0))
 
 
-@compiled
+@compiled_apart
 def competitive_bid(market: Record, mechanism: Record, model: Record, sale: Record, i: Int) -> Real:
     """What bidder i bids on its own account; 0 is no bid."""
     bid = sale.genuine[i]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from edgeworth.compiled import Array, Int, Record, compiled
+from edgeworth.compiled import Array, Int, Record, compiled_apart
 from edgeworth.games.auction.vocabulary import ALL_BIDS, DISTRIBUTION, NO_INFORMATION, PRICE_ONLY
 
 
@@ -39,7 +39,7 @@ class DisclosureModel:
     """Width of the histogram's bins."""
 
 
-@compiled
+@compiled_apart
 def write_disclosure_terms(mechanism: Record, model: Record, terms: Record) -> None:
     """The best source of information, how usable it is, and how opaque the market looks from outside."""
     d = model.disclosure
@@ -64,7 +64,7 @@ def write_disclosure_terms(mechanism: Record, model: Record, terms: Record) -> N
     terms.opacity = opacity
 
 
-@compiled
+@compiled_apart
 def write_seen_cutoffs(position: Int, model: Record, terms: Record, sale: Record, seen: Array) -> None:
     """The rivals' k-th highest bids, as far as a bidder who took lot `position` can tell (`position` = lots: it took none).
 

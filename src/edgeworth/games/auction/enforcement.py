@@ -1,9 +1,9 @@
 """Whom the rules punish, rightly and wrongly.
 
-A prohibition that is never punished is a permission: `teeth` runs from 0 (the ring is as good as legal) to 1. A losing bid near the reserve
-looks like a cover bid. Under `penalize_suspected` everybody who looks so may be fined; `penalize_confirmed` wants evidence, which disclosure
-provides, and rarely hits the innocent; `restrict` breaks coordination and fines a little. Every screen has false positives (Porter and
-Zona 1993; Bajari and Ye 2003): that is what separates suspicion from proof. Fines leave the market.
+A prohibition that is never punished is a permission: `teeth` runs from 0 (the ring is as good as legal) to 1. A losing bid near the
+reserve looks like a cover bid. Under `penalize_suspected` everybody who looks so may be fined; `penalize_confirmed` wants evidence, which
+disclosure provides, and rarely hits the innocent; `restrict` breaks coordination and fines a little. Every screen has false positives
+(Porter and Zona 1993; Bajari and Ye 2003): that is what separates suspicion from proof. Fines leave the market.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from edgeworth.compiled import Real, Record, compiled
+from edgeworth.compiled import Flag, Real, Record, compiled_apart
 from edgeworth.games.auction.purposes import AUDIT, SCRUPLE, chance
 from edgeworth.games.auction.vocabulary import ALLOW, PENALIZE_CONFIRMED, PENALIZE_SUSPECTED, RESTRICT
 
@@ -54,7 +54,7 @@ class EnforcementModel:
     """Chance that the honest loser who sets the price is fined as a shill."""
 
 
-@compiled
+@compiled_apart
 def draw_scruples(market: Record, model: Record) -> None:
     """How lawful a ring must look before each outsider joins it."""
     least = model.enforcement.least_scruple
@@ -62,7 +62,7 @@ def draw_scruples(market: Record, model: Record) -> None:
         market.scruple[i] = least + (1.0 - least) * chance(market, SCRUPLE, i)
 
 
-@compiled
+@compiled_apart
 def write_enforcement_terms(mechanism: Record, model: Record, terms: Record) -> None:
     """Teeth, rates and fines under this mechanism."""
     e = model.enforcement
@@ -92,13 +92,13 @@ def write_enforcement_terms(mechanism: Record, model: Record, terms: Record) -> 
     terms.shill_fine = mechanism.shill_penalty * e.fine_unit * terms.scale
 
 
-@compiled
-def looks_like_cover(bid: Real, reserve: Real, model: Record) -> bool:
+@compiled_apart
+def looks_like_cover(bid: Real, reserve: Real, model: Record) -> Flag:
     """Whether a losing bid lies in the narrow band around the reserve where cover bids lie."""
     return bid > 0.0 and reserve - model.enforcement.band_below < bid < reserve + model.enforcement.band_above
 
 
-@compiled
+@compiled_apart
 def audit_losers(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
     """Screen the losing bids; fine whom the policy fines; count what the ring will remember."""
     caught, exposed = 0.0, 0.0

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgeworth.compiled import Int, Record, compiled
+from edgeworth.compiled import Flag, Int, Record, compiled_apart
 from edgeworth.games.auction.bidders.colluder import colluder_bonus
 from edgeworth.games.auction.bidders.exploiter import exploiter_bonus
 from edgeworth.games.auction.purposes import ENTRY, ENTRY_COST, SCREENING, chance
 from edgeworth.games.auction.quantal import logistic
 from edgeworth.games.auction.surplus import expected_surplus
 from edgeworth.games.auction.vocabulary import COLLUDER, EXPLOITER, PENALIZE_CONFIRMED, RESTRICT
+
 
 @dataclass(frozen=True)
 class EntryModel:
@@ -39,7 +40,7 @@ class EntryModel:
     """and of colluders."""
 
 
-@compiled
+@compiled_apart
 def draw_entry_costs(market: Record, model: Record) -> None:
     """Costs of taking part, uniform up to twice the type's mean, fixed for the episode."""
     for i in range(market.n):
@@ -47,7 +48,7 @@ def draw_entry_costs(market: Record, model: Record) -> None:
         market.was_in[i] = True
 
 
-@compiled
+@compiled_apart
 def write_burden(n: Int, mechanism: Record, model: Record, terms: Record) -> None:
     """What the rules cost an honest entrant in expectation: false fines, privacy, paperwork, withdrawal charges."""
     band = model.enforcement.band_above + min(mechanism.reserve_price, model.enforcement.band_below)
@@ -61,7 +62,7 @@ def write_burden(n: Int, mechanism: Record, model: Record, terms: Record) -> Non
     terms.burden = burden
 
 
-@compiled
+@compiled_apart
 def decide_entry(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """Everybody decides; under `restrict` some are then kept out."""
     sale.entrants = 0
@@ -76,8 +77,8 @@ def decide_entry(market: Record, mechanism: Record, model: Record, terms: Record
             sale.entrants += 1
 
 
-@compiled
-def wants_in(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, i: Int) -> bool:
+@compiled_apart
+def wants_in(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, i: Int) -> Flag:
     """Whether the expected net surplus, with its margin of chance, brings a bidder in."""
     kind = market.type[i]
     ambiguity = model.bidders.ambiguity[kind]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgeworth.compiled import Array, Int, Real, Record, compiled
+from edgeworth.compiled import Array, Int, Real, Record, compiled_apart
 from edgeworth.games.auction.disclosure import write_seen_cutoffs
 from edgeworth.games.auction.surplus import surplus_by_shading
 from edgeworth.games.auction.vocabulary import FIRST_PRICE, MAX_LOTS, NO_INFORMATION, SECOND_PRICE, TRUTHFUL
@@ -51,14 +51,14 @@ class LearningModel:
     """Width of the first weights around a type's prior shading."""
 
 
-@compiled
+@compiled_apart
 def write_learning_terms(model: Record, terms: Record) -> None:
     """Step size and memory under this mechanism's feedback."""
     terms.learning_rate = model.learning.rate * terms.feedback
     terms.memory = 1.0 - (1.0 - model.learning.memory) * terms.feedback
 
 
-@compiled
+@compiled_apart
 def begin_learning(market: Record, model: Record, lots: Int) -> None:
     """First weights around each type's prior, and beliefs at the mean order statistics of n - 1 truthful rivals."""
     n = market.n
@@ -73,7 +73,7 @@ def begin_learning(market: Record, model: Record, lots: Int) -> None:
     market.reserve_belief = model.learning.first_reserve_belief
 
 
-@compiled
+@compiled_apart
 def mean_shading(log_weight: Array) -> Real:
     """The weighted mean of the shading levels."""
     largest = log_weight[0]
@@ -87,7 +87,7 @@ def mean_shading(log_weight: Array) -> Real:
     return mean / total
 
 
-@compiled
+@compiled_apart
 def learn_from_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """Everybody's weights and beliefs after a sale."""
     if model.learning.frozen:
@@ -101,7 +101,7 @@ def learn_from_sale(market: Record, mechanism: Record, model: Record, terms: Rec
     market.reserve_belief += rate * (mechanism.reserve_price - market.reserve_belief)
 
 
-@compiled
+@compiled_apart
 def learn_from_disclosure(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, reserve: Real) -> None:
     """Everybody sees the published ladder, less its own bid. All who won nothing see the same, so each view is judged once."""
     lots = terms.lots
@@ -125,7 +125,7 @@ def learn_from_disclosure(market: Record, mechanism: Record, model: Record, term
             reweigh(market, i, worth, sale.demand, terms)
 
 
-@compiled
+@compiled_apart
 def learn_from_own_prices(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, reserve: Real) -> None:
     """A winner knows only what it paid: it rescales its beliefs so that they would have predicted that price."""
     lots = terms.lots
@@ -144,7 +144,7 @@ def learn_from_own_prices(market: Record, mechanism: Record, model: Record, term
             reweigh(market, i, worth, sale.demand, terms)
 
 
-@compiled
+@compiled_apart
 def predicted_payment(market: Record, mechanism: Record, terms: Record, sale: Record, i: Int, lot: Int) -> Real:
     """What bidder i would have expected to pay for a lot."""
     if mechanism.auction_type == SECOND_PRICE:
@@ -155,14 +155,14 @@ def predicted_payment(market: Record, mechanism: Record, terms: Record, sale: Re
     return total
 
 
-@compiled
+@compiled_apart
 def move_belief(market: Record, i: Int, seen: Array, lots: Int, rate: Real) -> None:
     """Move a bidder's belief towards the cut-offs it saw."""
     for k in range(lots):
         market.belief[i, k] += rate * (seen[k] - market.belief[i, k])
 
 
-@compiled
+@compiled_apart
 def reweigh(market: Record, i: Int, worth: Array, demand: Real, terms: Record) -> None:
     """Move a bidder's weights by what each level would have earned, relative to their mean."""
     mean = 0.0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.vocabulary import MAX_LOTS
 
 REFERENCE_SURPLUS = 0.0581597
@@ -33,7 +33,7 @@ class LotsModel:
     """Worth of an unsold lot to the seller, per unit of quality; the efficient reserve."""
 
 
-@compiled
+@compiled_apart
 def lot_count(n: Int, per_bidder: Real) -> Int:
     """Lots offered to n bidders, between one and MAX_LOTS; halves go to the even number."""
     exact = per_bidder * n
@@ -44,7 +44,7 @@ def lot_count(n: Int, per_bidder: Real) -> Int:
     return min(max(lots, 1), MAX_LOTS)
 
 
-@compiled
+@compiled_apart
 def write_lots(n: Int, model: Record, terms: Record) -> None:
     """The lots of a market of n bidders, and the scale of money in it.
 

@@ -7,7 +7,7 @@ is the whole step of a designer; a researcher who wants to see every sale calls 
 
 from __future__ import annotations
 
-from edgeworth.compiled import Int, Record, compiled
+from edgeworth.compiled import Int, Record, compiled_apart
 from edgeworth.games.auction.benchmark import measure_first_best
 from edgeworth.games.auction.bidding import write_competitive_bids
 from edgeworth.games.auction.disclosure import write_disclosure_terms
@@ -26,7 +26,7 @@ from edgeworth.games.auction.vocabulary import NEXT_IN_LINE, SALES_PER_STEP
 from edgeworth.games.auction.withdrawals import settle_awards
 
 
-@compiled
+@compiled_apart
 def begin_market(market: Record, model: Record) -> None:
     """A market at the start of an episode; its bidders' types are already drawn."""
     market.step, market.sale = 0, 0
@@ -38,7 +38,7 @@ def begin_market(market: Record, model: Record) -> None:
     begin_ring(market, model)
 
 
-@compiled
+@compiled_apart
 def write_terms(n: Int, mechanism: Record, model: Record, terms: Record) -> None:
     """Everything that follows from a mechanism before anybody bids."""
     write_lots(n, model, terms)
@@ -49,14 +49,14 @@ def write_terms(n: Int, mechanism: Record, model: Record, terms: Record) -> None
     write_burden(n, mechanism, model, terms)
 
 
-@compiled
+@compiled_apart
 def open_step(market: Record, mechanism: Record, model: Record, desk: Record) -> None:
     """The designer has posted a mechanism."""
     write_terms(market.n, mechanism, model, desk.terms)
     open_tally(market, desk.tally)
 
 
-@compiled
+@compiled_apart
 def run_sale(market: Record, mechanism: Record, model: Record, desk: Record) -> None:
     """One sale, from values to lessons."""
     terms, sale, tally = desk.terms, desk.sale, desk.tally
@@ -78,7 +78,7 @@ def run_sale(market: Record, mechanism: Record, model: Record, desk: Record) -> 
     enter_sale(market, mechanism, model, terms, sale, tally)
 
 
-@compiled
+@compiled_apart
 def begin_sale(market: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
     """A new day: values, their first best, and an empty account for everybody."""
     market.sale += 1
@@ -90,7 +90,7 @@ def begin_sale(market: Record, model: Record, terms: Record, sale: Record, tally
         sale.surplus[i], sale.won[i], sale.served[i] = 0.0, 0, False
 
 
-@compiled
+@compiled_apart
 def settle_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
     """From bids to money: clearing, withdrawals, unsold lots, kickbacks and fines."""
     clear(sale.bid, sale.bids, terms.lots + NEXT_IN_LINE, mechanism.auction_type, mechanism.reserve_price, terms, sale.ladder)
@@ -101,14 +101,14 @@ def settle_sale(market: Record, mechanism: Record, model: Record, terms: Record,
     audit_losers(market, mechanism, model, terms, sale, tally)
 
 
-@compiled
+@compiled_apart
 def close_step(market: Record, model: Record, desk: Record, outcome: Record) -> None:
     """The step is over: score it."""
     write_outcome(market, model, desk.terms, desk.tally, outcome)
     market.step += 1
 
 
-@compiled
+@compiled_apart
 def run_step(market: Record, mechanism: Record, model: Record, desk: Record, outcome: Record) -> None:
     """One step of the designer: a mechanism, five sales, a score."""
     open_step(market, mechanism, model, desk)

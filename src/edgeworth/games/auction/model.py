@@ -1,7 +1,7 @@
 """The whole model of the market as settings: one group per module, every number named where it is used.
 
-The defaults are the calibrated market; `MarketModel.textbook()` is the limit in which the theorems hold: one lot, no seller value, no shocks, no
-entry costs, no tremble, every day alike.
+The defaults are the calibrated market; `MarketModel.textbook()` is the limit in which the theorems hold: one lot, no seller value, no
+shocks, no entry costs, no tremble, every day alike.
 """
 
 from __future__ import annotations
@@ -93,15 +93,10 @@ class MarketModel:
 
     def freeze(self, *parts: str) -> MarketModel:
         """The same market in which these parts no longer adapt: any of learning, ring, entry."""
-        return self.from_frozen(self, parts)
-
-    @staticmethod
-    def from_frozen(model: MarketModel, parts: tuple[str, ...]) -> MarketModel:
-        """A model with some parts frozen."""
         for part in parts:
             if part not in ADAPTING:
                 raise UnknownKey("adapting part", part, ADAPTING)
-        frozen: MarketModel = changed(model, {part: {"frozen": True} for part in parts}, "model")
+        frozen: MarketModel = changed(self, {part: {"frozen": True} for part in parts}, "model")
         return frozen
 
     def as_record(self) -> NDArray[np.void]:
@@ -133,7 +128,7 @@ def changed(settings: Any, changes: Mapping[str, Any], what: str) -> Any:
     return type(settings)(**values)
 
 
-def _group(settings: Any) -> np.dtype[np.record]:
+def _group(settings: Any) -> np.dtype[np.void]:
     fields: list[Any] = []
     for setting in dataclasses.fields(settings):
         value = getattr(settings, setting.name)

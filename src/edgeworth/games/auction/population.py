@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.compiled import Array, Int, Record, compiled
+from edgeworth.compiled import Array, Int, Record, compiled_apart
 from edgeworth.errors import InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.auction.purposes import POPULATION_ROW, POPULATION_SHARES, ROUNDING, SEATING, SWAP, chance
 from edgeworth.games.auction.state import record
@@ -42,6 +43,9 @@ STAGE_SHARES = (
     (0.0, 0.375, 0.625, 0.0, 0.0),
     (0.125, 0.0625, 0.4375, 0.125, 0.25),
 )
+Recipe: TypeAlias = tuple[tuple[float, ...], int, float]
+"""Shares, how they become bidders, and the chance of a swap."""
+
 STAGES = len(STAGE_SHARES)
 MIXED_SHARES = (0.25, 0.25, 0.25, 0.125, 0.125)
 
@@ -70,25 +74,24 @@ def population_table(stage: int | str, mix: Mapping[str, float] | None = None) -
     if mix is not None:
         return table_of([(mix_shares(mix), ROUNDED, 0.0)])
     name = str(stage) if not isinstance(stage, bool) else repr(stage)
-    stages = [(shares, ROUNDED, SWAP_CHANCE) for shares in STAGE_SHARES]
-    held_out = [(shares, INDEPENDENT, 0.0) for shares in held_out_shares()]
+    stages: list[Recipe] = [(shares, ROUNDED, SWAP_CHANCE) for shares in STAGE_SHARES]
+    held_out: list[Recipe] = [(shares, INDEPENDENT, 0.0) for shares in held_out_shares()]
     if name in population_names():
         if name.isdigit():
             return table_of([stages[int(name)]])
         if name.startswith("held_out_"):
             return table_of([held_out[int(name.removeprefix("held_out_"))]])
-        return table_of(
-            {
-                "mixed": [(MIXED_SHARES, INDEPENDENT, 0.0)],
-                "stages": stages,
-                "dirichlet": [((1.0,) * TYPES, DIRICHLET, 0.0)],
-                "held_out": held_out,
-            }[name]
-        )
+        tables: dict[str, list[Recipe]] = {
+            "mixed": [(MIXED_SHARES, INDEPENDENT, 0.0)],
+            "stages": stages,
+            "dirichlet": [((1.0,) * TYPES, DIRICHLET, 0.0)],
+            "held_out": held_out,
+        }
+        return table_of(tables[name])
     raise UnknownName("stage", stage, population_names())
 
 
-def table_of(rows: list[tuple[tuple[float, ...], int, float]]) -> NDArray[np.void]:
+def table_of(rows: list[Recipe]) -> NDArray[np.void]:
     """Rows of equal weight as the records that compiled code reads."""
     table = np.zeros(len(rows), POPULATION)
     for k, (shares, kind, swap) in enumerate(rows):
@@ -117,7 +120,7 @@ def held_out_shares() -> list[tuple[float, ...]]:
     return [tuple(float(share) for share in row) for row in drawn.round(4) / drawn.round(4).sum(axis=1, keepdims=True)]
 
 
-@compiled
+@compiled_apart
 def draw_types(market: Record, populations: Array) -> None:
     """The types of an episode's bidders, in a random order of seats."""
     point, row = chance(market, POPULATION_ROW, 0), 0
@@ -139,7 +142,7 @@ def draw_types(market: Record, populations: Array) -> None:
                 market.type[i] = SHADER
 
 
-@compiled
+@compiled_apart
 def draw_independent(market: Record, recipe: Record) -> None:
     """Every bidder by itself; a Dirichlet population draws the shares first, as normalised exponentials."""
     total = 0.0
@@ -156,7 +159,7 @@ def draw_independent(market: Record, recipe: Record) -> None:
         market.type[i] = kind
 
 
-@compiled
+@compiled_apart
 def draw_rounded(market: Record, recipe: Record) -> None:
     """Whole numbers around n times the shares: the rest goes by chance to the types with a fraction left, then one may swap."""
     n, seated = market.n, 0
@@ -174,7 +177,7 @@ def draw_rounded(market: Record, recipe: Record) -> None:
     seat_by_count(market)
 
 
-@compiled
+@compiled_apart
 def fraction_drawn(market: Record, draw: Int) -> Int:
     """A type, with the chance of its fraction that is not yet seated."""
     total = 0.0
@@ -191,7 +194,7 @@ def fraction_drawn(market: Record, draw: Int) -> Int:
     return last
 
 
-@compiled
+@compiled_apart
 def swap_one(market: Record, recipe: Record) -> None:
     """One bidder of a type of the recipe turns into another type of the recipe, if the first keeps a member."""
     live = 0
@@ -210,7 +213,7 @@ def swap_one(market: Record, recipe: Record) -> None:
         market.count[taker] += 1
 
 
-@compiled
+@compiled_apart
 def nth_live(recipe: Record, wanted: Int) -> Int:
     """The n-th type that the recipe contains."""
     live = 0
@@ -222,7 +225,7 @@ def nth_live(recipe: Record, wanted: Int) -> Int:
     return 0
 
 
-@compiled
+@compiled_apart
 def seat_by_count(market: Record) -> None:
     """Seat the counted types in random order (Fisher and Yates)."""
     i = 0

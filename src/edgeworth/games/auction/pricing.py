@@ -11,11 +11,11 @@ With one lot the last two are the same; for the same bids VCG <= GSP <= GFP lot 
 
 from __future__ import annotations
 
-from edgeworth.compiled import Array, Int, Real, Record, compiled
+from edgeworth.compiled import Array, Int, Real, Record, compiled_apart
 from edgeworth.games.auction.vocabulary import FIRST_PRICE, SECOND_PRICE
 
 
-@compiled
+@compiled_apart
 def rank_bids(bids: Array, count: Int, reserve: Real, depth: Int, ladder: Record) -> None:
     """Write the highest `depth` valid bids into the ladder, best first, with the seats they came from."""
     ranked = 0
@@ -39,7 +39,7 @@ def rank_bids(bids: Array, count: Int, reserve: Real, depth: Int, ladder: Record
     ladder.ranked = ranked
 
 
-@compiled
+@compiled_apart
 def charge(ladder: Record, terms: Record, auction_type: Int, reserve: Real) -> None:
     """What each ranked winner owes in total, how many lots are sold, and the revenue."""
     sold = min(ladder.ranked, terms.lots)
@@ -60,7 +60,7 @@ def charge(ladder: Record, terms: Record, auction_type: Int, reserve: Real) -> N
     ladder.revenue = revenue
 
 
-@compiled
+@compiled_apart
 def clear(bids: Array, count: Int, depth: Int, auction_type: Int, reserve: Real, terms: Record, ladder: Record) -> None:
     """Rank the bids and charge the winners."""
     rank_bids(bids, count, reserve, depth, ladder)

@@ -6,7 +6,7 @@ mechanisms always meet the same values, the same shocks and the same moods.
 
 from __future__ import annotations
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.seeding import draw, unit
 
 (
@@ -41,7 +41,7 @@ from edgeworth.seeding import draw, unit
 ) = range(28)
 
 
-@compiled
+@compiled_apart
 def chance(market: Record, purpose: Int, index: Int) -> Real:
     """A number in [0, 1) for this sale, purpose and bidder (or lot)."""
     return unit(draw(market.key, market.sale, purpose, index))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from edgeworth.compiled import Real, compiled
+from edgeworth.compiled import Real, compiled_apart
 
 CERTAIN = 30.0
 
 
-@compiled
+@compiled_apart
 def logistic(x: Real) -> Real:
     """1 / (1 + exp(-x)), exactly 0 or 1 far out."""
     if x > CERTAIN:

@@ -13,19 +13,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.enforcement import looks_like_cover
 from edgeworth.games.auction.pricing import clear
 from edgeworth.games.auction.purposes import RING_ARM, RING_COORDINATION, RING_ORDER, chance
 from edgeworth.games.auction.vocabulary import (
-    ALL_BIDS,
     COLLUDER,
     COMPETE,
-    DISTRIBUTION,
     FIRST_PRICE,
     KEEP_FEWER,
     KEEP_SHARE,
-    PRICE_ONLY,
     RESTRICT,
     RING_ARMS,
     TRUTHFUL,
@@ -59,7 +56,7 @@ class RingModel:
     """How far a covert designee dares to lower a pay-as-bid offer,"""
     first_price_cut_legal: float = 0.40
     """and a legal one."""
-    squeeze: float = 0.15
+    squeeze_always: float = 0.15
     """How far designees behind the leader lower their bids, which set the price above them, in any case;"""
     squeeze_informed: float = 0.45
     """on top for a covert ring, times what it can see;"""
@@ -107,7 +104,7 @@ class RingModel:
     """Chance that a low price is taken for cheating where prices are public and names are not."""
 
 
-@compiled
+@compiled_apart
 def write_ring_terms(mechanism: Record, model: Record, terms: Record) -> None:
     """How a ring works under this mechanism: between its legal and its covert form, by the teeth of the policy."""
     r = model.ring
@@ -117,7 +114,7 @@ def write_ring_terms(mechanism: Record, model: Record, terms: Record) -> None:
     terms.lawful = lawful
     terms.knockout = lawful + teeth * covert
     terms.ring_overbid = r.overbid * terms.knockout
-    terms.squeeze = r.squeeze + lawful * r.squeeze_legal + teeth * r.squeeze_informed * r.squeeze_sight[terms.information]
+    terms.price_squeeze = r.squeeze_always + lawful * r.squeeze_legal + teeth * r.squeeze_informed * r.squeeze_sight[terms.information]
     terms.first_price_cut = lawful * r.first_price_cut_legal + teeth * r.first_price_cut
     blind = 1.0 - r.attribution
     if mechanism.reveal_competing_bids:
@@ -133,7 +130,7 @@ def write_ring_terms(mechanism: Record, model: Record, terms: Record) -> None:
     terms.notice = 1.0 - unnoticed
 
 
-@compiled
+@compiled_apart
 def begin_ring(market: Record, model: Record) -> None:
     """A ring at the start of an episode: hopeful and without a grudge."""
     market.ring_score[COMPETE] = 0.0
@@ -148,7 +145,7 @@ def begin_ring(market: Record, model: Record) -> None:
         market.expelled_left[i] = 0.0
 
 
-@compiled
+@compiled_apart
 def run_ring(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """The ring meets, judges its plans on this sale's bids, and bids by the one it has chosen."""
     gather_members(market, terms, sale)
@@ -170,7 +167,7 @@ def run_ring(market: Record, mechanism: Record, model: Record, terms: Record, sa
                 sale.covering[i] = sale.ring_rank[i] >= sale.kept
 
 
-@compiled
+@compiled_apart
 def gather_members(market: Record, terms: Record, sale: Record) -> None:
     """Who is in the ring today: colluders, and every strategic bidder to whom it looks lawful enough; not the expelled."""
     sale.members = 0
@@ -183,7 +180,7 @@ def gather_members(market: Record, terms: Record, sale: Record) -> None:
             sale.members += 1
 
 
-@compiled
+@compiled_apart
 def rank_members(market: Record, terms: Record, sale: Record) -> None:
     """The order in which members may have lots: by value in a knock-out, else in turn."""
     by_value = chance(market, RING_ORDER, 0) < terms.knockout
@@ -203,7 +200,7 @@ def rank_members(market: Record, terms: Record, sale: Record) -> None:
     sale.took_turns = not by_value
 
 
-@compiled
+@compiled_apart
 def lots_kept(plan: Int, n: Int, lots: Int, members: Int) -> Int:
     """How many lots the ring bids for under a plan: none of its own, its share rounded up, or one fewer."""
     if plan == COMPETE:
@@ -212,7 +209,7 @@ def lots_kept(plan: Int, n: Int, lots: Int, members: Int) -> Int:
     return share if plan == KEEP_SHARE else max(1, share - 1)
 
 
-@compiled
+@compiled_apart
 def ring_bid(mechanism: Record, terms: Record, sale: Record, i: Int, kept: Int) -> Real:
     """A member's bid when the ring keeps this many lots."""
     own, cover = sale.competitive[i], sale.cover_bid
@@ -224,13 +221,13 @@ def ring_bid(mechanism: Record, terms: Record, sale: Record, i: Int, kept: Int) 
     if mechanism.auction_type == FIRST_PRICE:
         bid *= 1.0 - terms.first_price_cut
     elif sale.ring_rank[i] > 0:
-        bid *= 1.0 - terms.squeeze
+        bid *= 1.0 - terms.price_squeeze
     if bid > cover:
         return bid
     return cover if own > cover else own
 
 
-@compiled
+@compiled_apart
 def judge_plans(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """What each plan would earn the ring on this sale's competitive bids, less the fines it expects."""
     for plan in range(RING_ARMS):
@@ -245,16 +242,12 @@ def judge_plans(market: Record, mechanism: Record, model: Record, terms: Record,
                 profit += terms.quality[k] * sale.value[seat] - sale.trial.payment[k]
         if kept > 0:
             for i in range(market.n):
-                if (
-                    sale.member[i]
-                    and sale.ring_rank[i] >= kept
-                    and looks_like_cover(sale.trial_bid[i], mechanism.reserve_price, model)
-                ):
+                if sale.member[i] and sale.ring_rank[i] >= kept and looks_like_cover(sale.trial_bid[i], mechanism.reserve_price, model):
                     profit -= market.ring_fining * terms.collusion_fine
         sale.plan_profit[plan] = profit
 
 
-@compiled
+@compiled_apart
 def choose_plan(market: Record, model: Record) -> Int:
     """A plan by exponential weights on past profits."""
     compete = math.exp(model.ring.plan_rate * market.ring_score[COMPETE])
@@ -266,7 +259,7 @@ def choose_plan(market: Record, model: Record) -> Int:
     return KEEP_SHARE if point < compete + share else KEEP_FEWER
 
 
-@compiled
+@compiled_apart
 def remember_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """What the ring takes from a sale: profits of its plans, worth of membership, fining, the secret reserve, whose turn is next."""
     r = model.ring

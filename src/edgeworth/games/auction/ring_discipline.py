@@ -9,7 +9,7 @@ names are not, an unlucky price can start a war by mistake.
 
 from __future__ import annotations
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.pricing import rank_bids
 from edgeworth.games.auction.purposes import ALARM, BLAME, CHEATING, chance
 from edgeworth.games.auction.quantal import logistic
@@ -17,7 +17,7 @@ from edgeworth.games.auction.surplus import lot_price
 from edgeworth.games.auction.vocabulary import FIRST_PRICE
 
 
-@compiled
+@compiled_apart
 def tempt_members(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """Members who cover may bid for themselves after all."""
     sale.cheats = 0
@@ -37,7 +37,7 @@ def tempt_members(market: Record, mechanism: Record, model: Record, terms: Recor
             sale.cheats += 1
 
 
-@compiled
+@compiled_apart
 def best_deviation(mechanism: Record, model: Record, terms: Record, sale: Record, i: Int) -> Real:
     """The most a covering member could gain by taking a lot at the price it would fetch."""
     best, price = 0.0, 0.0
@@ -50,7 +50,7 @@ def best_deviation(mechanism: Record, model: Record, terms: Record, sale: Record
     return best
 
 
-@compiled
+@compiled_apart
 def judge_cheats(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """Expel the cheats that are known by name; if none is, but the cheating shows, there is war."""
     r = model.ring
@@ -67,13 +67,13 @@ def judge_cheats(market: Record, mechanism: Record, model: Record, terms: Record
         market.war_left = r.war_sales
 
 
-@compiled
+@compiled_apart
 def only_prices_are_public(mechanism: Record) -> bool:
     """Whether the ring watches prices without names."""
     return mechanism.reveal_clearing_price and not mechanism.reveal_winner_identity and not mechanism.reveal_competing_bids
 
 
-@compiled
+@compiled_apart
 def serve_sentences(market: Record, sale: Record) -> None:
     """One sale of every running expulsion and war has passed."""
     for i in range(market.n):

@@ -1,18 +1,18 @@
 """The rules of the auction game, as compiled functions over batches of markets.
 
-`reset_batch` opens markets, `step_batch` runs one step of each, `play_constant` whole episodes under one mechanism each. All randomness hangs
-on the market's own key, so batches can be cut, copied and threaded at will.
+`reset_batch` opens markets, `step_batch` runs one step of each, `play_constant` whole episodes under one mechanism each. All randomness
+hangs on the market's own key, so batches can be cut, copied and threaded at will.
 """
 
 from __future__ import annotations
 
-from edgeworth.compiled import Array, Int, Record, compiled
+from edgeworth.compiled import Array, Int, Record, compiled_apart
 from edgeworth.games.auction.market import begin_market, run_step
 from edgeworth.games.auction.population import draw_types
 from edgeworth.seeding import stream_key
 
 
-@compiled
+@compiled_apart
 def begin_episode(market: Record, model: Record, populations: Array, n: Int) -> None:
     """The next episode of a market's seed: its bidders and their first state."""
     market.key = stream_key(market.stream, market.episode)
@@ -23,7 +23,7 @@ def begin_episode(market: Record, model: Record, populations: Array, n: Int) -> 
     begin_market(market, model)
 
 
-@compiled
+@compiled_apart
 def reset_batch(markets: Array, models: Array, populations: Array, n: Int, chosen: Array) -> None:
     """Begin the next episode of the chosen markets."""
     for e in range(markets.shape[0]):
@@ -31,14 +31,14 @@ def reset_batch(markets: Array, models: Array, populations: Array, n: Int, chose
             begin_episode(markets[e], models[0], populations, n)
 
 
-@compiled
+@compiled_apart
 def step_batch(markets: Array, mechanisms: Array, models: Array, desks: Array, outcomes: Array) -> None:
     """One step of every market; `desks` is a working space of one."""
     for e in range(markets.shape[0]):
         run_step(markets[e], mechanisms[e], models[0], desks[0], outcomes[e])
 
 
-@compiled
+@compiled_apart
 def play_constant(markets: Array, mechanisms: Array, models: Array, desks: Array, outcomes: Array, steps: Int, scores: Array) -> None:
     """Whole episodes under one mechanism each: the score of every step, with the last step's outcome."""
     for e in range(markets.shape[0]):

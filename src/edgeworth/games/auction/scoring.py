@@ -8,7 +8,8 @@ exactly 1.
   σ*: min(1, σ/σ*, (1-σ)/(1-σ*)), so neither side can be squeezed out. Equity e is 1 less the total variation distance between the
   bidders' shares of their surplus and the shares they are entitled to.
 * **participation** P: entrants over invitations.
-* **stability** S = exp(-1.1 sd(W_t) - 0.3 sd(profit_t)), over the step's five sales and the last sale before, so that an abrupt redesign costs.
+* **stability** S = exp(-1.1 sd(W_t) - 0.3 sd(profit_t)), over the step's five sales and the last sale before, so that an abrupt
+  redesign costs.
 
 Side payments inside a ring are invisible to the market and are not counted. Gini and Jain are reported, not scored.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from edgeworth.compiled import Array, Int, Real, Record, compiled
+from edgeworth.compiled import Array, Int, Real, Record, compiled_apart
 from edgeworth.games.auction.enforcement import looks_like_cover
 from edgeworth.games.auction.vocabulary import SALES_PER_STEP, TRUTHFUL
 
@@ -41,7 +42,7 @@ class ScoreModel:
     """and of the shares among bidders."""
 
 
-@compiled
+@compiled_apart
 def open_tally(market: Record, tally: Record) -> None:
     """Empty books for a step; the last sale of the previous step stands at the head of the two series."""
     for i in range(market.n):
@@ -56,7 +57,7 @@ def open_tally(market: Record, tally: Record) -> None:
         tally.points = 1
 
 
-@compiled
+@compiled_apart
 def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
     """Enter a finished sale into the books of its step."""
     for i in range(market.n):
@@ -90,7 +91,7 @@ def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, 
     tally.points += 1
 
 
-@compiled
+@compiled_apart
 def honest_cover_share(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> Real:
     """The share of suspicious bids that the same values would show if everybody present bid truthfully."""
     suspicious, bids = 0.0, 0.0
@@ -107,7 +108,7 @@ def honest_cover_share(market: Record, mechanism: Record, model: Record, terms: 
     return suspicious / bids if bids > 0.0 else 0.0
 
 
-@compiled
+@compiled_apart
 def write_outcome(market: Record, model: Record, terms: Record, tally: Record, outcome: Record) -> None:
     """Score a finished step, with everything a designer may see of it and everything a researcher wants to know."""
     n = market.n
@@ -126,7 +127,7 @@ def write_outcome(market: Record, model: Record, terms: Record, tally: Record, o
     write_truth(tally, n, outcome)
 
 
-@compiled
+@compiled_apart
 def gains_split(tally: Record, n: Int) -> Real:
     """How close the seller's share of the realised gains comes to its competitive share."""
     competitive = min(max(tally.competitive_profit / max(tally.gains, NEGLIGIBLE), LEAST_SHARE), MOST_SHARE)
@@ -140,7 +141,7 @@ def gains_split(tally: Record, n: Int) -> Real:
     return min(1.0, min(share / competitive, (1.0 - share) / (1.0 - competitive)))
 
 
-@compiled
+@compiled_apart
 def equity(surplus: Array, entitlement: Array, n: Int) -> Real:
     """1 less the total variation distance between shares of realised and of entitled surplus; losses count as nothing."""
     got, entitled = 0.0, 0.0
@@ -155,7 +156,7 @@ def equity(surplus: Array, entitlement: Array, n: Int) -> Real:
     return max(0.0, 1.0 - 0.5 * distance)
 
 
-@compiled
+@compiled_apart
 def deviation(series: Array, points: Int) -> Real:
     """Standard deviation of a series."""
     mean = 0.0
@@ -168,7 +169,7 @@ def deviation(series: Array, points: Int) -> Real:
     return math.sqrt(squares / points)
 
 
-@compiled
+@compiled_apart
 def write_proxies(terms: Record, tally: Record, n: Int, outcome: Record) -> None:
     """What anybody can see of the bidders: their bids, awards and withdrawals, never who they are."""
     lots = terms.lots * SALES_PER_STEP
@@ -191,7 +192,7 @@ def write_proxies(terms: Record, tally: Record, n: Int, outcome: Record) -> None
     outcome.winner_concentration = concentration
 
 
-@compiled
+@compiled_apart
 def write_truth(tally: Record, n: Int, outcome: Record) -> None:
     """What only the laboratory knows."""
     outcome.profit_ratio = tally.profit / max(tally.competitive_profit, NEGLIGIBLE)

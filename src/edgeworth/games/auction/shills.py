@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.pricing import clear
 from edgeworth.games.auction.purposes import SHILL_DECISION, SHILL_DETECTION, SHILL_LEVEL, SHILL_MISTAKE, chance
 from edgeworth.games.auction.quantal import logistic
@@ -39,7 +39,7 @@ class ShillModel:
     """Half-width of its error, where nothing is published, prices, a histogram, all bids."""
 
 
-@compiled
+@compiled_apart
 def place_shills(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """Add the false names to this sale's bids."""
     sale.shills = 0
@@ -58,7 +58,7 @@ def place_shills(market: Record, mechanism: Record, model: Record, terms: Record
     sale.bids = market.n + sale.shills
 
 
-@compiled
+@compiled_apart
 def shill_level(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, i: Int) -> Real:
     """Where a false name bids: near the lowest winning bid that its owner expects."""
     s = model.shills
@@ -68,7 +68,7 @@ def shill_level(market: Record, mechanism: Record, model: Record, terms: Record,
     return expected - s.margin * (1.0 - boldness) + s.reach * boldness + error
 
 
-@compiled
+@compiled_apart
 def measure_uplift(market: Record, mechanism: Record, terms: Record, sale: Record) -> None:
     """What the false names add to the revenue."""
     sale.uplift = 0.0
@@ -77,7 +77,7 @@ def measure_uplift(market: Record, mechanism: Record, terms: Record, sale: Recor
         sale.uplift = max(0.0, sale.ladder.revenue - sale.trial.revenue)
 
 
-@compiled
+@compiled_apart
 def settle_shills(market: Record, model: Record, terms: Record, sale: Record) -> None:
     """Kickbacks for those who shilled, fines for those found out, and now and then for the honest loser who set the price."""
     for j in range(sale.shills):
@@ -95,7 +95,7 @@ def settle_shills(market: Record, model: Record, terms: Record, sale: Record) ->
             sale.fines += terms.shill_fine
 
 
-@compiled
+@compiled_apart
 def remember_uplift(market: Record, model: Record, sale: Record) -> None:
     """What exploiters take from a sale in which they shilled."""
     if sale.shills > 0 and not model.learning.frozen:

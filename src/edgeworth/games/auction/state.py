@@ -1,8 +1,9 @@
 """What the market reads and writes: records of NumPy, one per market.
 
-A batch is an array of MARKET records: NumPy shows each field as an array over the batch (`markets["entry_cost"]` has shape (N, 16)), compiled
-code sees one market by name. MECHANISM is what the designer posts. A DESK is the working space of whoever runs a market: the TERMS that
-follow from a mechanism, the SALE in progress, and the TALLY of the step; it holds nothing that lasts. An OUTCOME is a scored step.
+A batch is an array of MARKET records: NumPy shows each field as an array over the batch (`markets["entry_cost"]` has shape (N, 16)),
+compiled code sees one market by name. MECHANISM is what the designer posts. A DESK is the working space of whoever runs a market: the
+TERMS that follow from a mechanism, the SALE in progress, and the TALLY of the step; it holds nothing that lasts. An OUTCOME is a scored
+step.
 
 The records are of NumPy's `record` kind, so that the same source runs compiled and as plain Python.
 """
@@ -27,9 +28,9 @@ from edgeworth.games.auction.vocabulary import (
 N, K = MAX_BIDDERS, MAX_LOTS
 
 
-def record(fields: list[Any]) -> np.dtype[np.record]:
+def record(fields: list[Any]) -> np.dtype[np.void]:
     """A record dtype whose fields read as attributes, compiled or not."""
-    return np.dtype((np.record, np.dtype(fields, align=True)))  # type: ignore[no-any-return, call-overload]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
 MECHANISM = record(
@@ -104,7 +105,7 @@ TERMS = record(
         ("shill_detection", np.float64),
         ("knockout", np.float64),
         ("ring_overbid", np.float64),
-        ("squeeze", np.float64),
+        ("price_squeeze", np.float64),
         ("first_price_cut", np.float64),
         ("attribution", np.float64),
         ("notice", np.float64),

@@ -9,17 +9,17 @@ Cut-offs and reserve are in units of the day's demand.
 
 from __future__ import annotations
 
-from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled
+from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled_apart
 from edgeworth.games.auction.vocabulary import FIRST_PRICE, VCG
 
 
-@compiled
+@compiled_apart
 def winning_value(cutoff: Real, shading: Real, reserve: Real) -> Real:
     """The least value that outbids a cut-off, at most 1."""
     return reserve if cutoff <= reserve else min(cutoff / shading, 1.0)
 
 
-@compiled
+@compiled_apart
 def lot_surplus(shading: Real, lowest: Real, highest: Real, quality: Real, price: Real, reserve: Real, pays_bid: Flag) -> Real:
     """Expected surplus from one lot that is won by values from `lowest` to `highest`, at a total `price` or at the own bid."""
     highest = max(highest, lowest)
@@ -31,14 +31,14 @@ def lot_surplus(shading: Real, lowest: Real, highest: Real, quality: Real, price
     return quality * mean_value - price * (highest - lowest)
 
 
-@compiled
+@compiled_apart
 def lot_price(k: Int, cutoff: Real, below: Real, terms: Record, auction_type: Int) -> Real:
     """Total price of lot k when the best beaten rival bid is `cutoff`; under VCG on top of `below`, the price of the next lot."""
     step = terms.quality[k] - terms.quality[k + 1] if auction_type == VCG else terms.quality[k]
     return step * cutoff + (below if auction_type == VCG else 0.0)
 
 
-@compiled
+@compiled_apart
 def expected_surplus(shading: Real, cutoffs: Array, terms: Record, auction_type: Int, reserve: Real) -> Real:
     """Expected surplus of bidding with this shading against these cut-offs (descending)."""
     total, price = 0.0, 0.0
@@ -50,7 +50,7 @@ def expected_surplus(shading: Real, cutoffs: Array, terms: Record, auction_type:
     return total
 
 
-@compiled
+@compiled_apart
 def surplus_by_shading(shadings: Array, cutoffs: Array, terms: Record, auction_type: Int, reserve: Real, out: Array) -> None:
     """The same for every shading level at once, lot by lot."""
     levels = shadings.shape[0]

@@ -1,14 +1,14 @@
 """Lots that find no buyer: a seller cannot always commit to withholding them.
 
-With some probability a passed-in lot is bargained over with the best unserved entrant, who pays the midpoint between its genuine bid and the
-seller's own value (Skreta 2006 on sellers without commitment). This one number sets how harsh silly reserves are.
+With some probability a passed-in lot is bargained over with the best unserved entrant, who pays the midpoint between its genuine bid and
+the seller's own value (Skreta 2006 on sellers without commitment). This one number sets how harsh silly reserves are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.purposes import UNSOLD_BARGAIN, chance
 from edgeworth.games.auction.vocabulary import NOBODY
 from edgeworth.games.auction.withdrawals import hand_over
@@ -22,7 +22,7 @@ class UnsoldModel:
     """Chance that a passed-in lot is bargained over."""
 
 
-@compiled
+@compiled_apart
 def settle_unsold(market: Record, model: Record, terms: Record, sale: Record) -> None:
     """Unsold lots are bargained over or stay with the seller."""
     own = model.lots.seller_value
@@ -35,7 +35,7 @@ def settle_unsold(market: Record, model: Record, terms: Record, sale: Record) ->
             hand_over(terms, model, sale, buyer, k, terms.quality[k] * sale.value[buyer], terms.quality[k] * price)
 
 
-@compiled
+@compiled_apart
 def best_unserved(market: Record, sale: Record, least: Real) -> Int:
     """The entrant without a lot whose genuine bid is highest and above the seller's own value, or NOBODY."""
     best, who = least, NOBODY

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgeworth.compiled import Record, compiled
+from edgeworth.compiled import Record, compiled_apart
 from edgeworth.games.auction.purposes import DEMAND, VALUE, chance
 
 
@@ -21,7 +21,7 @@ class DemandModel:
     """The day's demand is uniform on 1 ± this; the textbook limit sets it to 0."""
 
 
-@compiled
+@compiled_apart
 def draw_values(market: Record, model: Record, sale: Record) -> None:
     """The day's demand and every bidder's value."""
     sale.demand = 1.0 + model.demand.half_width * (2.0 * chance(market, DEMAND, 0) - 1.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgeworth.compiled import Int, Real, Record, compiled
+from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.purposes import REAWARD, SHOCK, SHOCK_SIZE, chance
 
 
@@ -24,7 +24,7 @@ class WithdrawalModel:
     """Chance that a returned lot can be sold to the next bidder in line."""
 
 
-@compiled
+@compiled_apart
 def settle_awards(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
     """Every award is kept or withdrawn; what comes back is offered down the line."""
     next_in_line = sale.ladder.sold
@@ -44,7 +44,7 @@ def settle_awards(market: Record, mechanism: Record, model: Record, terms: Recor
             next_in_line += 1
 
 
-@compiled
+@compiled_apart
 def sellers_loss(mechanism: Record, model: Record, terms: Record, sale: Record, k: Int, next_in_line: Int) -> Real:
     """Price of a lot less what it is expected to fetch if it comes back."""
     price = sale.ladder.payment[k] / terms.quality[k]
@@ -55,7 +55,7 @@ def sellers_loss(mechanism: Record, model: Record, terms: Record, sale: Record, 
     return terms.quality[k] * max(0.0, price - resale)
 
 
-@compiled
+@compiled_apart
 def keep_or_withdraw(market: Record, model: Record, terms: Record, sale: Record, k: Int, seat: Int, damages: Real) -> bool:
     """A winner learns what its lot is worth now, and keeps it unless the charge is the smaller loss."""
     value = sale.value[seat]
@@ -70,7 +70,7 @@ def keep_or_withdraw(market: Record, model: Record, terms: Record, sale: Record,
     return True
 
 
-@compiled
+@compiled_apart
 def reaward(market: Record, model: Record, terms: Record, sale: Record, k: Int, next_in_line: Int) -> bool:
     """Offer a returned lot to the next bidder in line; a false name or an unreachable bidder does not take it."""
     if next_in_line >= sale.ladder.ranked:
@@ -82,7 +82,7 @@ def reaward(market: Record, model: Record, terms: Record, sale: Record, k: Int, 
     return True
 
 
-@compiled
+@compiled_apart
 def hand_over(terms: Record, model: Record, sale: Record, seat: Int, k: Int, worth: Real, payment: Real) -> None:
     """Lot k changes hands: who gains what."""
     sale.welfare += worth

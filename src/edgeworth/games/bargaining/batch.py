@@ -30,7 +30,7 @@ from edgeworth.games.bargaining.state import (
     rules_record,
 )
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, UTILITY_LIMIT
-from edgeworth.seeding import checked_seed, fresh_seeds, seed_streams
+from edgeworth.seeding import seed_streams, slot_seeds
 
 NO_CONTEXTS = np.zeros((0, 9), np.int16)
 
@@ -80,29 +80,14 @@ class BargainingBatch:
 
     def seed(self, seeds: int | Sequence[int | None] | None, chosen: NDArray[np.bool_] | None = None) -> None:
         """Give every chosen slot a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
-        if seeds is None:
-            if self.started:
-                return
-            seeds = [None] * self.size
-        if isinstance(seeds, int | np.integer):
-            first = checked_seed(seeds)
-            checked_seed(first + self.size - 1)
-            self._place_seeds(np.arange(self.size, dtype=np.uint64) + np.uint64(first), self.everybody if chosen is None else chosen)
+        placed = slot_seeds(seeds, self.size, self.started)
+        if placed is None:
             return
-        if isinstance(seeds, str | bytes | dict) or not hasattr(seeds, "__len__"):
-            raise InvalidOption(f"seed is {seeds!r}; expected a whole number from 0 to 2**63-1, or a list of them.")
-        if len(seeds) != self.size:
-            raise InvalidOption(f"{len(seeds)} seeds for {self.size} environments; expected one each.")
-        checked = [None if seed is None else checked_seed(seed) for seed in seeds]
-        named = np.array([seed is not None for seed in checked])
-        fresh = fresh_seeds(self.size)
-        values = np.array([f if seed is None else seed for seed, f in zip(checked, fresh, strict=True)], np.uint64)
-        self._place_seeds(values, (named | (not self.started)) & (self.everybody if chosen is None else chosen))
-
-    def _place_seeds(self, seeds: NDArray[np.uint64], where: NDArray[np.bool_]) -> None:
-        streams = np.empty_like(seeds)
-        seed_streams(seeds, streams)
-        self.state["seed"][where] = seeds[where]
+        values, where = placed
+        where = where & (self.everybody if chosen is None else chosen)
+        streams = np.empty_like(values)
+        seed_streams(values, streams)
+        self.state["seed"][where] = values[where]
         self.state["stream"][where] = streams[where]
         self.state["episode"][where] = 0
 

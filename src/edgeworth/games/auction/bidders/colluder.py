@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgeworth.compiled import Real, Record, compiled
+from edgeworth.compiled import Real, Record, compiled_apart
 from edgeworth.games.auction.bidders.profile import BidderProfile
 
 
@@ -22,7 +22,7 @@ class Colluder(BidderProfile):
     ambiguity: float = 0.06
 
 
-@compiled
+@compiled_apart
 def colluder_bonus(market: Record) -> Real:
     """What a colluder expects from the ring on top of its own bidding."""
     return market.ring_gain

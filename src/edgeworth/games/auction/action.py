@@ -1,0 +1,152 @@
+"""What a designer writes: an eleven-field mechanism, as JSON, strictly checked.
+
+`DaedalusAction` is the public name and shape; `checked_action` turns whatever arrived into one or says which field is wrong, what was
+expected and what arrived. Nothing is clipped and nothing is filled in: a wrong field is an error, for a trainer to learn from.
+Inside the game a mechanism is a row of the record `MECHANISM`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from edgeworth.errors import DataError, IllegalAction, nearest
+from edgeworth.games.auction.state import MECHANISM
+from edgeworth.games.auction.vocabulary import AUCTION_TYPES, COALITION_POLICIES
+
+MAX_RESERVE = 0.9
+MAX_PENALTY = 3.0
+
+
+class DaedalusAction(BaseModel):
+    """A mechanism: how lots are sold, what is published, and what is punished."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+    auction_type: Literal["first_price", "second_price", "vcg"] = Field(
+        description="Winners pay their bid, the next bid, or their externality."
+    )
+    reserve_price: float = Field(ge=0.0, le=MAX_RESERVE, description="Bids below it are void.")
+    reveal_reserve: bool = Field(description="Announce the reserve price before bidding.")
+    reveal_competing_bids: bool = Field(description="Publish every bid with its name after the sale.")
+    reveal_winner_identity: bool = Field(description="Publish who won.")
+    reveal_clearing_price: bool = Field(description="Publish the prices paid.")
+    reveal_bid_distribution: bool = Field(description="Publish a histogram of the bids, without names.")
+    shill_penalty: float = Field(ge=0.0, le=MAX_PENALTY, description="Fine for bidding under false names, in unit fines.")
+    withdrawal_penalty: float = Field(ge=0.0, le=MAX_PENALTY, description="Charge for withdrawing, in multiples of the seller's loss.")
+    collusion_penalty: float = Field(ge=0.0, le=MAX_PENALTY, description="Fine for bidding as a ring, in unit fines.")
+    coalition_policy: Literal["allow", "restrict", "penalize_suspected", "penalize_confirmed"] = Field(
+        description="Rings are legal, hindered, fined on suspicion, or fined on proof."
+    )
+
+
+FIELDS = tuple(DaedalusAction.model_fields)
+FLAGS = tuple(name for name in FIELDS if name.startswith("reveal_"))
+NUMBERS = ("reserve_price", "shill_penalty", "withdrawal_penalty", "collusion_penalty")
+CHOICES = {"auction_type": AUCTION_TYPES, "coalition_policy": COALITION_POLICIES}
+HIGHEST = {name: MAX_RESERVE if name == "reserve_price" else MAX_PENALTY for name in NUMBERS}
+
+
+def checked_action(value: Any) -> DaedalusAction:
+    """The mechanism that arrived, or an error that names the first field that is wrong."""
+    if isinstance(value, DaedalusAction):
+        return value
+    if not isinstance(value, Mapping):
+        raise IllegalAction(f"A mechanism is a mapping of {len(FIELDS)} fields; got {_shown(value)}.", "mechanism")
+    plain = {key: item.item() if isinstance(item, np.generic) else item for key, item in value.items()}
+    try:
+        return DaedalusAction.model_validate(plain)
+    except ValidationError as error:
+        raise _complaint(error.errors()[0]) from None
+
+
+def _complaint(problem: Mapping[str, Any]) -> IllegalAction:
+    field = str(problem["loc"][0]) if problem["loc"] else "mechanism"
+    arrived = _shown(problem["input"])
+    if problem["type"] == "missing":
+        return IllegalAction(f"{field} is missing; a mechanism has all of {', '.join(FIELDS)}.", field)
+    if problem["type"] == "extra_forbidden":
+        guess = nearest(field, FIELDS)
+        hint = f" Did you mean {guess!r}?" if guess else ""
+        return IllegalAction(f"Unknown field {field!r} in the mechanism. Known: {', '.join(FIELDS)}.{hint}", field)
+    if field in CHOICES:
+        guess = nearest(str(problem["input"]), CHOICES[field])
+        hint = f" Did you mean {guess!r}?" if guess else ""
+        return IllegalAction(f"{field} is {arrived}; expected one of {', '.join(CHOICES[field])}.{hint}", field)
+    if field in FLAGS:
+        return IllegalAction(f"{field} is {arrived}; expected true or false.", field)
+    return IllegalAction(f"{field} is {arrived}; expected a number from 0 to {HIGHEST.get(field, 0.0):g}.", field)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def read_mechanism(path: Path | str) -> DaedalusAction:
+    """A mechanism from a JSON file with exactly the eleven fields."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror}).") from error
+    except UnicodeDecodeError as error:
+        raise DataError(path, "is not a text file; expected a mechanism as JSON.") from error
+    except json.JSONDecodeError as error:
+        raise DataError(path, f"is not valid JSON: {error.msg}.", error.lineno) from error
+    try:
+        return checked_action(content)
+    except IllegalAction as error:
+        raise DataError(path, str(error)) from error
+
+
+def mechanism_rows(actions: Sequence[DaedalusAction | Mapping[str, Any]]) -> NDArray[np.void]:
+    """Mechanisms as the records that the market reads."""
+    rows = np.zeros(len(actions), MECHANISM)
+    for k, action in enumerate(actions):
+        values = checked_action(action).model_dump()
+        for name, words in CHOICES.items():
+            values[name] = words.index(values[name])
+        rows[k] = tuple(values[name] for name in FIELDS)
+    return rows
+
+
+def action_of(row: np.void) -> DaedalusAction:
+    """A row of the market's record as the mechanism that people read."""
+    values: dict[str, Any] = {name: row[name].item() for name in FIELDS}
+    for name, words in CHOICES.items():
+        values[name] = words[values[name]]
+    return DaedalusAction(**values)
+
+
+def check_rows(rows: NDArray[np.void]) -> None:
+    """Refuse rows that no mechanism has; the batch's counterpart of `checked_action`."""
+    if rows.dtype != MECHANISM:
+        raise IllegalAction(f"Mechanisms have dtype {rows.dtype}; expected the record MECHANISM (see mechanism_rows).", "mechanism")
+    for name in NUMBERS:
+        _refuse(rows, name, ~((rows[name] >= 0.0) & (rows[name] <= HIGHEST[name])), f"a number from 0 to {HIGHEST[name]:g}")
+    for name, words in CHOICES.items():
+        _refuse(rows, name, (rows[name] < 0) | (rows[name] >= len(words)), f"0 to {len(words) - 1} ({', '.join(words)})")
+
+
+def _refuse(rows: NDArray[np.void], name: str, wrong: NDArray[np.bool_], expected: str) -> None:
+    if wrong.any():
+        slot = int(np.flatnonzero(wrong)[0])
+        raise IllegalAction(f"{name} is {rows[name][slot]}; expected {expected}.", name, slot if len(rows) > 1 else None)
+
+
+def random_mechanisms(rng: np.random.Generator, count: int) -> NDArray[np.void]:
+    """Mechanisms with every field drawn uniformly over its whole range."""
+    rows = np.zeros(count, MECHANISM)
+    for name, words in CHOICES.items():
+        rows[name] = rng.integers(0, len(words), count)
+    for name in NUMBERS:
+        rows[name] = rng.uniform(0.0, HIGHEST[name], count)
+    for name in FLAGS:
+        rows[name] = rng.integers(0, 2, count).astype(bool)
+    return rows
