@@ -52,4 +52,5 @@ $(STAMP): pyproject.toml
 $(WARM): $(STAMP) $(shell find src -name '*.py')
 	@echo "edgeworth: compiling the rules (kept for next time)."
 	@$(BIN)/python -m edgeworth.games.bargaining.warm_up
+	@$(BIN)/python -m edgeworth.games.auction.warm_up
 	@touch $@

@@ -7,15 +7,16 @@ is the whole step of a designer; a researcher who wants to see every sale calls 
 
 from __future__ import annotations
 
-from edgeworth.compiled import Int, Record, compiled_apart
+from edgeworth.compiled import Array, Int, Record, compiled_apart
 from edgeworth.games.auction.benchmark import measure_first_best
-from edgeworth.games.auction.bidding import write_competitive_bids
+from edgeworth.games.auction.bidding import TIE_BREAKER, write_competitive_bids
 from edgeworth.games.auction.disclosure import write_disclosure_terms
 from edgeworth.games.auction.enforcement import audit_losers, draw_scruples, write_enforcement_terms
 from edgeworth.games.auction.entry import decide_entry, draw_entry_costs, write_burden
 from edgeworth.games.auction.learning import begin_learning, learn_from_sale, write_learning_terms
 from edgeworth.games.auction.lots import lot_count, write_lots
 from edgeworth.games.auction.pricing import clear
+from edgeworth.games.auction.purposes import TIE_BREAK, chance
 from edgeworth.games.auction.ring import begin_ring, remember_sale, run_ring, write_ring_terms
 from edgeworth.games.auction.ring_discipline import judge_cheats, serve_sentences, tempt_members
 from edgeworth.games.auction.scoring import enter_sale, open_tally, write_outcome
@@ -75,6 +76,24 @@ def run_sale(market: Record, mechanism: Record, model: Record, desk: Record) -> 
             remember_sale(market, mechanism, model, terms, sale)
     remember_uplift(market, model, sale)
     learn_from_sale(market, mechanism, model, terms, sale)
+    enter_sale(market, mechanism, model, terms, sale, tally)
+
+
+@compiled_apart
+def run_sale_with_bids(market: Record, mechanism: Record, model: Record, desk: Record, bids: Array) -> None:
+    """The rest of a sale that has begun, when the bids come from outside; who bids 0 stays away. Nobody of the model learns."""
+    terms, sale, tally = desk.terms, desk.sale, desk.tally
+    sale.entrants, sale.members, sale.kept, sale.cheats, sale.shills = 0, 0, 0, 0, 0
+    sale.at_war = False
+    for i in range(market.n):
+        bid = bids[i] + TIE_BREAKER * chance(market, TIE_BREAK, i) if bids[i] > 0.0 else 0.0
+        sale.bid[i], sale.genuine[i], sale.competitive[i] = bid, bids[i], bid
+        sale.shading[i], sale.covering[i], sale.cheated[i], sale.member[i] = 1.0, 0, 0, 0
+        sale.present[i] = bid > 0.0
+        if sale.present[i]:
+            sale.entrants += 1
+    sale.bids = market.n
+    settle_sale(market, mechanism, model, terms, sale, tally)
     enter_sale(market, mechanism, model, terms, sale, tally)
 
 

@@ -7,7 +7,7 @@ hangs on the market's own key, so batches can be cut, copied and threaded at wil
 from __future__ import annotations
 
 from edgeworth.compiled import Array, Int, Record, compiled_apart
-from edgeworth.games.auction.market import begin_market, run_step
+from edgeworth.games.auction.market import begin_market, begin_sale, close_step, open_step, run_sale, run_sale_with_bids, run_step
 from edgeworth.games.auction.population import draw_types
 from edgeworth.seeding import stream_key
 
@@ -45,3 +45,33 @@ def play_constant(markets: Array, mechanisms: Array, models: Array, desks: Array
         for t in range(steps):
             run_step(markets[e], mechanisms[e], models[0], desks[0], outcomes[e])
             scores[e, t] = outcomes[e].composite
+
+
+@compiled_apart
+def open_step_of(markets: Array, mechanisms: Array, models: Array, desks: Array) -> None:
+    """Post a mechanism in the first market, to run its sales one by one."""
+    open_step(markets[0], mechanisms[0], models[0], desks[0])
+
+
+@compiled_apart
+def run_sale_of(markets: Array, mechanisms: Array, models: Array, desks: Array) -> None:
+    """One sale with the bidders of the model."""
+    run_sale(markets[0], mechanisms[0], models[0], desks[0])
+
+
+@compiled_apart
+def begin_sale_of(markets: Array, models: Array, desks: Array) -> None:
+    """Draw the values of a sale whose bids come from outside."""
+    begin_sale(markets[0], models[0], desks[0].terms, desks[0].sale, desks[0].tally)
+
+
+@compiled_apart
+def run_sale_with_bids_of(markets: Array, mechanisms: Array, models: Array, desks: Array, bids: Array) -> None:
+    """Run the begun sale with those bids."""
+    run_sale_with_bids(markets[0], mechanisms[0], models[0], desks[0], bids)
+
+
+@compiled_apart
+def close_step_of(markets: Array, models: Array, desks: Array, outcomes: Array) -> None:
+    """Score the step."""
+    close_step(markets[0], models[0], desks[0], outcomes[0])

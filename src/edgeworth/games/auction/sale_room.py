@@ -1,0 +1,104 @@
+"""One market watched from within: sale by sale, with the bidders of the model or with bids from outside.
+
+`SaleRoom` runs the same compiled sales as a batch does and leaves each of them on the desk to be read: for the story of a market, for
+playing a bidder oneself, and for the tests that look inside.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.config import AuctionConfig
+from edgeworth.errors import EpisodeOver, IllegalAction
+from edgeworth.games.auction import rules
+from edgeworth.games.auction.action import DaedalusAction, action_of, mechanism_rows
+from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.games.auction.state import MECHANISM
+from edgeworth.games.auction.vocabulary import SALES_PER_STEP
+
+
+class SaleRoom:
+    """A market of one seed, run sale by sale."""
+
+    def __init__(self, config: AuctionConfig, seed: int | None = None) -> None:
+        self.batch = MarketBatch(config, 1)
+        self.batch.seed(seed)
+        self.batch.reset()
+        self.mechanisms: NDArray[np.void] = np.zeros(0, MECHANISM)
+        self.sales_left = 0
+
+    @property
+    def market(self) -> np.void:
+        """The market's state."""
+        state: np.void = self.batch.markets[0]
+        return state
+
+    @property
+    def sale(self) -> np.void:
+        """The sale on the desk, as it happened."""
+        sale: np.void = self.batch.desk[0]["sale"]
+        return sale
+
+    @property
+    def terms(self) -> np.void:
+        """What follows from the mechanism in force."""
+        terms: np.void = self.batch.desk[0]["terms"]
+        return terms
+
+    @property
+    def outcome(self) -> np.void:
+        """The last scored step."""
+        outcome: np.void = self.batch.outcomes[0]
+        return outcome
+
+    @property
+    def mechanism(self) -> DaedalusAction:
+        """The mechanism in force."""
+        return action_of(self.mechanisms[0])
+
+    def post(self, mechanism: DaedalusAction) -> None:
+        """Open a step of five sales under a mechanism."""
+        if self.sales_left:
+            raise EpisodeOver(f"{self.sales_left} sales of this step are still to be held; run them before posting another mechanism.")
+        if self.market["step"] >= self.batch.config.episode_length:
+            raise EpisodeOver(f"The episode has {self.batch.config.episode_length} steps, all of them played; open another sale room.")
+        self.mechanisms = mechanism_rows([mechanism])
+        rules.open_step_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk)
+        self.sales_left = SALES_PER_STEP
+
+    def run_sale(self) -> np.void:
+        """Hold the next sale with the bidders of the model; a copy of it as it happened. The fifth scores the step."""
+        self._refuse_without_sales()
+        rules.run_sale_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk)
+        self._count_down()
+        return copy.deepcopy(self.sale)
+
+    def draw_values(self) -> NDArray[np.float64]:
+        """Begin a sale whose bids come from outside; what the lots are worth to each bidder."""
+        self._refuse_without_sales()
+        rules.begin_sale_of(self.batch.markets, self.batch.model, self.batch.desk)
+        n = self.batch.config.n_agents
+        return np.array(self.sale["value"][:n])
+
+    def run_sale_with_bids(self, bids: NDArray[np.float64]) -> np.void:
+        """Hold the sale just begun with those bids, one per bidder, 0 for none; a copy of it as it happened."""
+        self._refuse_without_sales()
+        n = self.batch.config.n_agents
+        bids = np.asarray(bids, np.float64)
+        if bids.shape != (n,) or not np.isfinite(bids).all() or (bids < 0.0).any():
+            raise IllegalAction(f"Bids are {bids.tolist()}; expected {n} numbers, 0 or more.", "bid")
+        rules.run_sale_with_bids_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk, bids)
+        self._count_down()
+        return copy.deepcopy(self.sale)
+
+    def _refuse_without_sales(self) -> None:
+        if not self.sales_left:
+            raise EpisodeOver("No mechanism is posted; call post() to open a step of five sales.")
+
+    def _count_down(self) -> None:
+        self.sales_left -= 1
+        if not self.sales_left:
+            rules.close_step_of(self.batch.markets, self.batch.model, self.batch.desk, self.batch.outcomes)
