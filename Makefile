@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-dev
 WARM := $(VENV)/.rules-compiled
 
-.PHONY: help lab test check bench yardstick docs clean
+.PHONY: help lab test check bench yardstick sensitivity designers docs clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,13 +24,25 @@ check: $(STAMP)  ## lint, format and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(WARM)  ## speed against the plain environment, NumPy and OpenSpiel; writes results/bench_env.json
+bench: $(WARM)  ## speed of both games against plain Python, NumPy and OpenSpiel; writes results/bench_*.json
 	@echo "edgeworth: measuring the environments; this takes some minutes."
 	@$(BIN)/edgeworth bench env --seed 0 --repeats 7 --out results/bench_env.json
+	@$(BIN)/edgeworth bench market --seed 0 --repeats 7 --out results/bench_market.json
 
-yardstick: $(WARM)  ## the reference table; writes results/yardstick_bargaining.json and .png
+yardstick: $(WARM)  ## the reference tables of both games; writes results/yardstick_*.json and .png
 	@echo "edgeworth: computing the yardsticks."
 	@$(BIN)/edgeworth yardstick --seed 0 --out results/yardstick_bargaining.json --figure results/yardstick_bargaining.png
+	@$(BIN)/edgeworth yardstick --game auction --seed 0 --out results/yardstick_auction.json --figure results/yardstick_auction.png
+
+sensitivity: $(WARM)  ## what every field of a mechanism does; writes results/sensitivity_auction.json and .png
+	@echo "edgeworth: moving every field of a mechanism; this takes some minutes."
+	@$(BIN)/edgeworth sensitivity --seed 0 --out results/sensitivity_auction.json --figure results/sensitivity_auction.png
+
+designers: $(WARM)  ## search the mechanisms in the box and fit the adaptive designer; about a quarter of an hour
+	@echo "edgeworth: searching the best constant mechanisms and fitting the adaptive designer."
+	@for stage in 0 1 2 3 4; do $(BIN)/edgeworth designers search --stage $$stage --seed 1 --out configs/mechanisms/stage_$$stage.json; done
+	@for stage in mixed stages; do $(BIN)/edgeworth designers search --stage $$stage --seed 1 --out configs/mechanisms/$$stage.json; done
+	@for prior in stages mixed; do $(BIN)/edgeworth designers fit --prior $$prior; done
 
 docs: $(STAMP)  ## regenerate docs/cli.md from --help, and the tables from results/
 	@echo "edgeworth: writing docs/cli.md and the tables of README and docs/speed.md."

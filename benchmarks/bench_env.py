@@ -13,21 +13,16 @@ empty cache of compiled rules (cold) and with one filled by such a start (warm).
 from __future__ import annotations
 
 import os
-import platform
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numba
-import numpy as np
 
-import edgeworth
+from benchmarks.measuring import Measure, Progress, machine_facts, mark, measure_rates, repeated, summary
 from benchmarks.numpy_batch import NumpyBatch
 from benchmarks.oracle import cases, compare
 from benchmarks.plain_env import CounterChance, PlainNegotiationEnv
@@ -35,11 +30,6 @@ from edgeworth.config import BargainingConfig
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
-
-Measure = Callable[[float], float]
-"""Steps per CPU second, measured for about so many seconds."""
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much is done, and of how much."""
 
 ENV_ID = "DealOrNoDialog-v0"
 VECTOR_SIZES = (1, 64, 1024, 16384)
@@ -80,7 +70,7 @@ print(time.time(), time.process_time())
 
 def run(repeats: int = 5, seconds: float = 0.5, seed: int = 0, check: bool = True, progress: Progress = lambda *_: None) -> dict[str, Any]:
     """Measure everything; with `check`, also count mismatches against the plain environment."""
-    rates = measure_rates(contenders(seed), repeats, seconds, progress)
+    rates = measure_rates(contenders(seed), repeats, seconds, progress, LABELS)
     starts = measure_starts(progress)
     mismatches = count_mismatches(seed, progress) if check else None
     return {
@@ -110,30 +100,6 @@ def contenders(seed: int) -> dict[str, Measure]:
     if spiel is not None:
         table["openspiel"] = spiel
     return table
-
-
-def measure_rates(table: dict[str, Measure], repeats: int, seconds: float, progress: Progress) -> dict[str, list[float]]:
-    """Rounds in which everybody has a turn, after one short round that compiles and warms up."""
-    rates: dict[str, list[float]] = {name: [] for name in table}
-    turns = [(name, lap) for lap in range(repeats + 1) for name in table]
-    for done, (name, lap) in enumerate(turns):
-        progress(f"{LABELS[name]}, round {lap} of {repeats}", done, len(turns))
-        rate = table[name](seconds if lap else 0.05)
-        if lap:
-            rates[name].append(rate)
-    return rates
-
-
-def repeated(play: Callable[[], int]) -> Measure:
-    """Play pieces until the time is up; each returns its number of steps."""
-
-    def measure(seconds: float) -> float:
-        steps, begin = 0, time.process_time()
-        while (elapsed := time.process_time() - begin) < seconds:
-            steps += play()
-        return steps / elapsed
-
-    return measure
 
 
 def vector_play(size: int, seed: int) -> Measure:
@@ -307,20 +273,6 @@ def count_mismatches(seed: int, progress: Progress) -> dict[str, dict[str, Any]]
     return results
 
 
-def summary(values: Iterable[float]) -> dict[str, Any]:
-    """Median, quartiles and the values themselves."""
-    numbers = list(values)
-    low, middle, high = np.percentile(numbers, [25, 50, 75])
-    return {"median": float(middle), "interquartile_range": [float(low), float(high)], "values": numbers}
-
-
-def mark(name: str, numbers: Iterable[float], relation: str, wanted: float, unit: str) -> dict[str, Any]:
-    """One demand, and whether the median meets it."""
-    found = summary(numbers)
-    met = found["median"] >= wanted if relation == ">=" else found["median"] <= wanted
-    return {"name": name, "relation": relation, "mark": wanted, "unit": unit, "met": bool(met), **found}
-
-
 def ratio_marks(rates: dict[str, list[float]]) -> list[dict[str, Any]]:
     """How many times faster, round by round."""
     return [
@@ -341,28 +293,3 @@ def mismatch_marks(mismatches: dict[str, dict[str, Any]] | None) -> list[dict[st
     fewest = min(case["transitions"] for case in mismatches.values())
     total = sum(case["mismatches"] for case in mismatches.values())
     return [mark(f"mismatches, {len(mismatches)} × {fewest:,}", [total], "<=", 0, "")]
-
-
-def machine_facts() -> dict[str, Any]:
-    """What the numbers were measured on."""
-    return {
-        "processor": processor_name(),
-        "cores": os.cpu_count(),
-        "load_average": os.getloadavg() if hasattr(os, "getloadavg") else None,
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "gymnasium": gymnasium.__version__,
-        "edgeworth": edgeworth.__version__,
-    }
-
-
-def processor_name() -> str:
-    """The processor's own name where the system tells it."""
-    facts = Path("/proc/cpuinfo")
-    if facts.exists():
-        for line in facts.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

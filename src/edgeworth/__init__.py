@@ -13,12 +13,19 @@ from edgeworth import catalog
 from edgeworth.envs import register_environments
 
 if TYPE_CHECKING:
-    from edgeworth.config import BargainingConfig
+    from edgeworth.config import AuctionConfig, BargainingConfig
+    from edgeworth.envs.auction_parallel import auction_parallel
     from edgeworth.envs.bargaining_aec import bargaining_aec, bargaining_parallel
+    from edgeworth.envs.daedalus import DaedalusEnv
+    from edgeworth.envs.daedalus_flat import DaedalusFlatEnv
+    from edgeworth.envs.daedalus_vector import DaedalusVectorEnv
     from edgeworth.envs.flat_action import FlatActionEnv, FlatActionVectorEnv
     from edgeworth.envs.negotiation import NegotiationEnv
     from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
     from edgeworth.errors import EdgeworthError
+    from edgeworth.games.auction.action import DaedalusAction
+    from edgeworth.games.auction.batch import MarketBatch
+    from edgeworth.games.auction.sale_room import SaleRoom
     from edgeworth.games.bargaining.batch import BargainingBatch
     from edgeworth.games.bargaining.contexts import Context
     from edgeworth.games.bargaining.vocabulary import Act, Outcome
@@ -27,16 +34,24 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Act",
+    "AuctionConfig",
     "BargainingBatch",
     "BargainingConfig",
     "Context",
+    "DaedalusAction",
+    "DaedalusEnv",
+    "DaedalusFlatEnv",
+    "DaedalusVectorEnv",
     "EdgeworthError",
     "FlatActionEnv",
     "FlatActionVectorEnv",
+    "MarketBatch",
     "NegotiationEnv",
     "NegotiationVectorEnv",
     "Outcome",
+    "SaleRoom",
     "__version__",
+    "auction_parallel",
     "bargaining_aec",
     "bargaining_parallel",
 ]

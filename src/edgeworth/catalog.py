@@ -39,12 +39,33 @@ NEGOTIATORS = {
     "random": "edgeworth.agents.negotiators.random:RandomLegal",
 }
 
+BIDDERS = {
+    "colluder": "edgeworth.games.auction.bidders.colluder:Colluder",
+    "dropout": "edgeworth.games.auction.bidders.dropout:Dropout",
+    "exploiter": "edgeworth.games.auction.bidders.exploiter:Exploiter",
+    "shader": "edgeworth.games.auction.bidders.shader:Shader",
+    "truthful": "edgeworth.games.auction.bidders.truthful:Truthful",
+}
+
+DESIGNERS = {
+    "adaptive": "edgeworth.agents.designers.adaptive:Adaptive",
+    "best_constant": "edgeworth.agents.designers.fixed:BestConstant",
+    "fixed": "edgeworth.agents.designers.fixed:Fixed",
+    "informed_greedy": "edgeworth.agents.designers.fixed:InformedGreedy",
+    "oracle": "edgeworth.agents.designers.oracle:Oracle",
+    "uniform": "edgeworth.agents.designers.uniform:Uniform",
+}
+
 ENVIRONMENTS = {
+    "Daedalus-v0": "edgeworth.envs.daedalus:DaedalusEnv",
+    "DaedalusFlat-v0": "edgeworth.envs.daedalus_flat:DaedalusFlatEnv",
     "DealOrNoDialog-v0": "edgeworth.envs.negotiation:NegotiationEnv",
     "DealOrNoDialogFlat-v0": "edgeworth.envs.flat_action:FlatActionEnv",
 }
 
 VECTOR_ENVIRONMENTS = {
+    "Daedalus-v0": "edgeworth.envs.daedalus_vector:DaedalusVectorEnv",
+    "DaedalusFlat-v0": "edgeworth.envs.daedalus_vector:DaedalusVectorEnv",
     "DealOrNoDialog-v0": "edgeworth.envs.negotiation_vector:NegotiationVectorEnv",
     "DealOrNoDialogFlat-v0": "edgeworth.envs.flat_action:FlatActionVectorEnv",
 }
@@ -55,21 +76,31 @@ TABLES: MappingProxyType[str, dict[str, str]] = MappingProxyType(
         "partner": PARTNERS,
         "context source": CONTEXTS,
         "negotiator": NEGOTIATORS,
+        "bidder": BIDDERS,
+        "designer": DESIGNERS,
         "environment": ENVIRONMENTS,
     }
 )
 
 PUBLIC = {
     "Act": "edgeworth.games.bargaining.vocabulary:Act",
+    "AuctionConfig": "edgeworth.config:AuctionConfig",
     "BargainingBatch": "edgeworth.games.bargaining.batch:BargainingBatch",
     "BargainingConfig": "edgeworth.config:BargainingConfig",
     "Context": "edgeworth.games.bargaining.contexts:Context",
+    "DaedalusAction": "edgeworth.games.auction.action:DaedalusAction",
+    "DaedalusEnv": "edgeworth.envs.daedalus:DaedalusEnv",
+    "DaedalusFlatEnv": "edgeworth.envs.daedalus_flat:DaedalusFlatEnv",
+    "DaedalusVectorEnv": "edgeworth.envs.daedalus_vector:DaedalusVectorEnv",
     "EdgeworthError": "edgeworth.errors:EdgeworthError",
     "FlatActionEnv": "edgeworth.envs.flat_action:FlatActionEnv",
     "FlatActionVectorEnv": "edgeworth.envs.flat_action:FlatActionVectorEnv",
+    "MarketBatch": "edgeworth.games.auction.batch:MarketBatch",
     "NegotiationEnv": "edgeworth.envs.negotiation:NegotiationEnv",
     "NegotiationVectorEnv": "edgeworth.envs.negotiation_vector:NegotiationVectorEnv",
     "Outcome": "edgeworth.games.bargaining.vocabulary:Outcome",
+    "SaleRoom": "edgeworth.games.auction.sale_room:SaleRoom",
+    "auction_parallel": "edgeworth.envs.auction_parallel:auction_parallel",
     "bargaining_aec": "edgeworth.envs.bargaining_aec:bargaining_aec",
     "bargaining_parallel": "edgeworth.envs.bargaining_aec:bargaining_parallel",
 }

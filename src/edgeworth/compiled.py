@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import caching, types
 
 PACKAGE = Path(__file__).resolve().parent
@@ -46,7 +47,7 @@ def compiled_apart(function: Function) -> Function:
 
 def _compiled(function: Function, forceinline: bool) -> Function:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        # the same source as plain Python: NUMBA_DISABLE_JIT=1
+        np.seterr(over="ignore")  # the same source as plain Python, in which hashes overflow on purpose
         return function
     compile_lazily: Any = numba.njit
     dispatcher = compile_lazily(error_model="numpy", nogil=True, no_cfunc_wrapper=True, forceinline=forceinline)(function)

@@ -22,6 +22,7 @@ from edgeworth.errors import DataError, InvalidOption, UnknownKey, UnknownName
 TURN_RANGE = (2, 50)
 COUNT_RANGE = (0, 10)
 BIDDER_RANGE = (2, 16)
+STEP_RANGE = (1, 10_000)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class AuctionConfig:
 
     def __post_init__(self) -> None:
         _check_range("n_agents", self.n_agents, *BIDDER_RANGE)
-        _check_range("episode_length", self.episode_length, 1, 10_000)
+        _check_range("episode_length", self.episode_length, *STEP_RANGE)
         _check_range("curriculum_threshold", self.curriculum_threshold, 0.0, 1.0)
         _check_range("curriculum_window", self.curriculum_window, 1, 100_000)
         if self.curriculum and self.mix is not None:
@@ -124,6 +125,10 @@ class AuctionConfig:
     @classmethod
     def from_options(cls, **options: Any) -> AuctionConfig:
         """The options given, checked; a stage may be a number or a name."""
+        if "stage" in options and options.get("mix") is not None:
+            raise InvalidOption("A population is a stage or a mix of your own; both were given.")
+        if "stage" in options and options.get("curriculum"):
+            raise InvalidOption("curriculum walks through the stages by itself; leave `stage` out.")
         stage = options.get("stage")
         if isinstance(stage, int | np.integer) and not isinstance(stage, bool):
             options["stage"] = str(stage)

@@ -97,7 +97,14 @@ def fresh_seeds(size: int) -> list[int]:
     return [int(seed) >> 1 for seed in np.random.SeedSequence().generate_state(size, np.uint64)]
 
 
-def slot_seeds(seeds: int | Sequence[int | None] | None, size: int, started: bool) -> tuple[NDArray[np.uint64], NDArray[np.bool_]] | None:
+def generator(seed: int, *address: int) -> np.random.Generator:
+    """NumPy's counter-based generator (Philox) for draws outside the rules, at an address such as (seed, episode)."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([checked_seed(seed), *address])))
+
+
+def slot_seeds(
+    seeds: int | Sequence[int | None] | NDArray[np.int64] | None, size: int, started: bool
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]] | None:
     """Seeds for the slots of a batch, and which slots get one: a number counts up from itself, a list names each.
 
     None keeps what a slot has, or draws one where nothing has started yet; with nothing to place the answer is None.
@@ -114,6 +121,8 @@ def slot_seeds(seeds: int | Sequence[int | None] | None, size: int, started: boo
         raise InvalidOption(f"seed is {seeds!r}; expected a whole number from 0 to 2**63-1, or a list of them.")
     if len(seeds) != size:
         raise InvalidOption(f"{len(seeds)} seeds for {size} environments; expected one each.")
+    if isinstance(seeds, np.ndarray) and seeds.dtype.kind in "iu" and (seeds >= 0).all() and (seeds < 2**63).all():
+        return seeds.astype(np.uint64), np.ones(size, np.bool_)
     checked = [None if seed is None else checked_seed(seed) for seed in seeds]
     named = np.array([seed is not None for seed in checked])
     values = np.array([f if seed is None else seed for seed, f in zip(checked, fresh_seeds(size), strict=True)], np.uint64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -15,14 +15,35 @@ from edgeworth import catalog
 from edgeworth.config import BargainingConfig, config_folder, load_scenario, scenario_names
 from edgeworth.envs.negotiation import NegotiationEnv
 
-GAME_PAGE = config_folder().parent / "docs" / "games" / "bargaining.md"
+PAGES = config_folder().parent / "docs" / "games"
+
+
+class Game(NamedTuple):
+    """What the environments of one game have in common."""
+
+    page: str
+    longest: int
+    """Steps of an episode at most."""
+    options: dict[str, Any]
+    """Options that change what is observed."""
+
+
+GAMES = {
+    "Daedalus": Game("auction.md", 10, {"curriculum": True, "n_agents": 3, "episode_length": 4}),
+    "DealOrNoDialog": Game("bargaining.md", 5, {"normalize": True, "contexts": "lewis", "reveal_partner_utilities": True}),
+}
+
+
+def game_of(name: str) -> Game:
+    return GAMES[name.removesuffix("-v0").removesuffix("Flat")]
+
 
 every_environment = pytest.mark.parametrize("name", sorted(catalog.ENVIRONMENTS))
 every_scenario = pytest.mark.parametrize("scenario", scenario_names())
+with_options = [(name, options) for name in sorted(catalog.ENVIRONMENTS) for options in ({}, game_of(name).options)]
 
 
-@every_environment
-@pytest.mark.parametrize("options", [{}, {"normalize": True, "contexts": "lewis", "reveal_partner_utilities": True}], ids=str)
+@pytest.mark.parametrize(("name", "options"), with_options, ids=str)
 def test_gymnasium_checks_it_without_a_warning(name: str, options: dict[str, Any]) -> None:
     env = gymnasium.make(name, disable_env_checker=True, **options).unwrapped
     with warnings.catch_warnings():
@@ -52,7 +73,7 @@ def test_the_wrappers_of_make_let_it_play_to_the_end(name: str) -> None:
         while not terminated:
             _, _, terminated, truncated, _ = env.step(env.action_space.sample())
             steps += 1
-            assert not truncated and steps <= 5
+            assert not truncated and steps <= game_of(name).longest
 
 
 @every_environment
@@ -63,7 +84,7 @@ def test_its_class_says_what_it_is(name: str) -> None:
 @every_environment
 def test_it_is_mentioned_on_the_page_of_the_game(name: str) -> None:
     target = catalog.ENVIRONMENTS[name].partition(":")[2]
-    page = GAME_PAGE.read_text(encoding="utf-8")
+    page = (PAGES / game_of(name).page).read_text(encoding="utf-8")
     assert name in page or target in page
 
 
@@ -82,7 +103,7 @@ def test_a_scenario_loads_and_plays(scenario: str) -> None:
 @every_scenario
 def test_a_scenario_says_what_it_is_for_and_is_documented(scenario: str) -> None:
     assert (config_folder() / "scenarios" / f"{scenario}.yaml").read_text(encoding="utf-8").startswith("# ")
-    assert f"| `{scenario}` |" in GAME_PAGE.read_text(encoding="utf-8")
+    assert f"| `{scenario}` |" in (PAGES / "bargaining.md").read_text(encoding="utf-8")
 
 
 @every_scenario

@@ -6,16 +6,15 @@ The yardsticks live in `benchmarks/` at the root of a checkout and are not part 
 from __future__ import annotations
 
 import importlib
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from edgeworth.cli.console import AsJson, Seed, err, out, print_json, write_json
+from edgeworth.cli.console import AsJson, Seed, command_line, out, print_json, write_json
+from edgeworth.cli.progress import progress
 from edgeworth.errors import InvalidOption
 
 app = typer.Typer(help="Measure speed, with the marks it should reach.", no_args_is_help=True)
@@ -44,22 +43,44 @@ def bench_env(
     Example: edgeworth bench env --repeats 5 --no-check
     """
     measure = load_benchmark("bench_env").run
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), console=err, transient=True
-    ) as bar:
-        task = bar.add_task("getting ready", total=1.0)
-
-        def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done / total)
-
-        measured = measure(repeats=repeats, seconds=seconds, seed=seed, check=check, progress=show)
-    result = {"command": "edgeworth " + " ".join(shlex.quote(arg) for arg in sys.argv[1:]), **measured}
+    with progress() as task:
+        measured = measure(repeats=repeats, seconds=seconds, seed=seed, check=check, progress=task("measuring"))
+    result = {"command": command_line(), **measured}
     if out_file is not None:
         write_json(out_file, result)
     if as_json:
         print_json(result)
     else:
-        out.print(_rates_table(result))
+        out.print(_rates_table(result, "Steps per CPU second, one core", "steps/s", "plain_play", "times plain"))
+        out.print()
+        out.print(_marks_table(result))
+
+
+@app.command("market")
+def bench_market(
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")] = 5,
+    seconds: Annotated[float, typer.Option(min=0.01, help="CPU seconds per measurement.")] = 0.5,
+    seed: Seed = 0,
+    prototype: Annotated[Path | None, typer.Option(help="The research prototype's file, to measure it in the same run.")] = None,
+    out_file: Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the compiled market with the same source uncompiled, and with the research prototype where it is at hand.
+
+    Example: edgeworth bench market --repeats 5
+    """
+    if prototype is not None and not prototype.is_file():
+        raise InvalidOption(f"--prototype {prototype}: there is no such file.")
+    measure = load_benchmark("bench_market").run
+    with progress() as task:
+        measured = measure(repeats=repeats, seconds=seconds, seed=seed, prototype=prototype, progress=task("measuring"))
+    result = {"command": command_line(), **measured}
+    if out_file is not None:
+        write_json(out_file, result)
+    if as_json:
+        print_json(result)
+    else:
+        out.print(_rates_table(result, "Designs per CPU second, one core", "designs/s", "uncompiled", "times uncompiled"))
         out.print()
         out.print(_marks_table(result))
 
@@ -76,12 +97,12 @@ def load_benchmark(name: str) -> Any:
     return importlib.import_module(f"benchmarks.{name}")
 
 
-def _rates_table(result: dict[str, Any]) -> Table:
-    plain = result["entries"]["plain_play"]["median"]
-    shown = _table("Steps per CPU second, one core", "entry", "steps/s", "quartiles", "times plain")
+def _rates_table(result: dict[str, Any], title: str, unit: str, base: str, times: str) -> Table:
+    slowest = result["entries"][base]["median"]
+    shown = _table(title, "entry", unit, "quartiles", times)
     for entry in result["entries"].values():
         low, high = entry["interquartile_range"]
-        shown.add_row(entry["label"], f"{entry['median']:,.0f}", f"{low:,.0f} – {high:,.0f}", f"{entry['median'] / plain:,.1f}")
+        shown.add_row(entry["label"], f"{entry['median']:,.0f}", f"{low:,.0f} – {high:,.0f}", f"{entry['median'] / slowest:,.1f}")
     return shown
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import typer
 import yaml
 from rich.console import Console
 
-from edgeworth.config import BargainingConfig
+from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.errors import InvalidOption
 
 out = Console(highlight=False)
@@ -24,6 +25,13 @@ Partner = Annotated[str | None, typer.Option("--partner", "-p", help="Partner by
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Any option of the game, e.g. --set discount=0.9 --set partner_options.counter=keep_all.")
 ]
+MarketSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="Any option of the market, e.g. --set episode_length=20 --set freeze=learning --set model.ring.overbid=0.1."
+    ),
+]
+Bidders = Annotated[int, typer.Option("--n-agents", help="Bidders in the market, 2 to 16.")]
 Seed = Annotated[int, typer.Option("--seed", help="The seed that decides every draw.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 
@@ -31,6 +39,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on s
 def complain(message: str) -> None:
     """An error, in one sentence."""
     err.print(f"[bold red]edgeworth:[/] {message}", markup=True, soft_wrap=True)
+
+
+def command_line() -> str:
+    """The command that is running, as one would type it."""
+    return "edgeworth " + " ".join(shlex.quote(arg) for arg in sys.argv[1:])
 
 
 def print_json(value: Any) -> None:
@@ -52,12 +65,44 @@ def game_config(scenario: str, partner: str | None, settings: list[str] | None) 
     options: dict[str, Any] = {}
     if partner is not None:
         options["partner"] = partner
+    return BargainingConfig.from_options(scenario, **_changed(options, settings, "discount=0.9"))
+
+
+def auction_config(
+    stage: str | None, mix: str | None, n_agents: int, settings: list[str] | None, default_stage: str = "mixed"
+) -> AuctionConfig:
+    """The options of a market, from flags; without a stage or a mix it is the default stage."""
+    options: dict[str, Any] = {"n_agents": n_agents}
+    if stage is not None:
+        options["stage"] = stage
+    if mix is not None:
+        options["mix"] = _mix(mix)
+    _changed(options, settings, "episode_length=20")
+    if not {"stage", "mix", "curriculum"} & options.keys():
+        options["stage"] = default_stage
+    return AuctionConfig.from_options(**options)
+
+
+def _mix(text: str) -> dict[str, float]:
+    """`truthful=0.5,colluder=0.5` as shares by bidder type."""
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = part.partition("=")
+        try:
+            shares[name.strip()] = float(share)
+        except ValueError as error:
+            raise InvalidOption(f"--mix {text}: expected TYPE=SHARE,…, for example truthful=0.5,colluder=0.5.") from error
+    return shares
+
+
+def _changed(options: dict[str, Any], settings: list[str] | None, example: str) -> dict[str, Any]:
+    """The options with every `--set NAME=VALUE` in its place."""
     for setting in settings or []:
         name, sign, text = setting.partition("=")
         if not sign:
-            raise InvalidOption(f"--set {setting}: expected NAME=VALUE, for example discount=0.9.")
+            raise InvalidOption(f"--set {setting}: expected NAME=VALUE, for example {example}.")
         _place(options, name.strip(), yaml.safe_load(text))
-    return BargainingConfig.from_options(scenario, **options)
+    return options
 
 
 def _place(options: dict[str, Any], name: str, value: Any) -> None:

@@ -1,57 +1,91 @@
-"""`edgeworth yardstick`: the scale that negotiators are read on, computed and played."""
+"""`edgeworth yardstick`: the scales that negotiators and designers are read on, computed and played."""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from edgeworth.cli.console import AsJson, Seed, Settings, err, game_config, out, print_json, write_json
+from edgeworth.cli.console import (
+    AsJson,
+    Seed,
+    Settings,
+    auction_config,
+    command_line,
+    err,
+    game_config,
+    out,
+    print_json,
+    write_json,
+)
+from edgeworth.cli.progress import progress
 from edgeworth.config import scenario_names
+from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.evaluation.auction_yardstick import Row
 from edgeworth.evaluation.yardstick import Yardstick, yardstick
+from edgeworth.games.auction.population import population_table
+
+GAMES = ("bargaining", "auction")
 
 
 def yardstick_command(
+    game: Annotated[str, typer.Option("--game", help="bargaining or auction.")] = "bargaining",
     scenario: Annotated[
-        list[str] | None, typer.Option("--scenario", "-s", help="A scenario or YAML file; repeat for several. Default: all named ones.")
+        list[str] | None,
+        typer.Option("--scenario", "-s", help="Bargaining: a scenario or YAML file; repeat for several. Default: all."),
+    ] = None,
+    stage: Annotated[
+        list[str] | None, typer.Option("--stage", help="Auction: a population; repeat for several. Default: 0–4, stages, mixed, held_out.")
     ] = None,
     settings: Settings = None,
     contexts: Annotated[int, typer.Option(min=100, help="Contexts for the oracle and for agents that are played.")] = 20_000,
     plan_contexts: Annotated[int, typer.Option(min=10, help="Contexts for the blind plans.")] = 3_000,
+    episodes: Annotated[int, typer.Option(min=100, help="Auction: episodes of every designer on every population.")] = 4_000,
     seed: Seed = 0,
     out_file: Annotated[Path | None, typer.Option("--out", help="Write the table as JSON into this file.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Draw the scales into this PNG file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the reference table: oracle, blind Bayes plan, simple agents and random play, as shares of the agent's maximum.
+    """Print a game's reference table: from random play to the oracle, with intervals.
+
+    Bargaining: shares of the agent's maximum, by scenario. Auction: mean score R of every designer, by population.
 
     Example: edgeworth yardstick --scenario lewis
+
+    Example: edgeworth yardstick --game auction --stage 3
     """
+    if game not in GAMES:
+        raise UnknownName("game", game, GAMES)
+    if game == "auction":
+        if scenario is not None:
+            raise InvalidOption("--scenario belongs to bargaining; the auction has --stage.")
+        _auction(stage, settings, episodes, seed, out_file, figure, as_json)
+    else:
+        if stage is not None:
+            raise InvalidOption("--stage belongs to the auction (--game auction); bargaining has --scenario.")
+        _bargaining(scenario, settings, contexts, plan_contexts, seed, out_file, figure, as_json)
+
+
+def _bargaining(
+    scenario: list[str] | None,
+    settings: list[str] | None,
+    contexts: int,
+    plan_contexts: int,
+    seed: int,
+    out_file: Path | None,
+    figure: Path | None,
+    as_json: bool,
+) -> None:
     names = scenario or scenario_names()
     configs = {name: game_config(name, None, settings) for name in names}
     tables = []
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-    ) as bar:
+    with progress() as task:
         for name, config in configs.items():
-            task = bar.add_task(name, total=1.0)
-
-            def show(what: str, done: int, total: int, task: Any = task, name: str = name) -> None:
-                bar.update(task, description=f"{name}: {what}", completed=done / total)
-
-            tables.append(yardstick(name, config, contexts, plan_contexts, seed, show))
+            tables.append(yardstick(name, config, contexts, plan_contexts, seed, task(name)))
     result = {
-        "command": "edgeworth " + " ".join(shlex.quote(arg) for arg in sys.argv[1:]),
+        "command": command_line(),
         "quantity": "sum of rewards / sum of the agent's maxima; 95 % bootstrap interval over contexts",
         "seeds": f"{seed} to {seed + contexts - 1} (blind plans: to {seed + plan_contexts - 1})",
         "scenarios": [table.as_dict() for table in tables],
@@ -71,6 +105,59 @@ def yardstick_command(
             for note in table.notes:
                 err.print(f"A row is missing: {note}", soft_wrap=True)
             out.print()
+
+
+def _auction(
+    stages: list[str] | None,
+    settings: list[str] | None,
+    episodes: int,
+    seed: int,
+    out_file: Path | None,
+    figure: Path | None,
+    as_json: bool,
+) -> None:
+    from edgeworth.evaluation.auction_yardstick import POPULATIONS, auction_yardstick
+
+    configs = {name: auction_config(name, None, 8, settings) for name in stages or POPULATIONS}
+    for config in configs.values():
+        population_table(config.stage, config.mix)  # refuses what does not exist before anything long starts
+    tables = {}
+    with progress() as task:
+        for name, config in configs.items():
+            tables[name] = auction_yardstick(config, episodes, seed, task(f"population {name}"))
+    result = {
+        "command": command_line(),
+        "quantity": "mean score R per step over whole episodes; 95 % bootstrap interval over episodes; differences paired by seed",
+        "seeds": f"{seed} to {seed + episodes - 1}",
+        "episodes": episodes,
+        "populations": {name: [row.as_dict() for row in rows] for name, rows in tables.items()},
+    }
+    if out_file is not None:
+        write_json(out_file, result)
+    if figure is not None:
+        from edgeworth.evaluation.designer_figures import draw_designers
+
+        draw_designers(result, figure)
+        err.print(f"Drew {figure}.")
+    if as_json:
+        print_json(result)
+    else:
+        for name, rows in tables.items():
+            out.print(_designer_table(name, rows))
+            out.print()
+
+
+def _designer_table(population: str, rows: list[Row]) -> Table:
+    title = f"population {population}: mean score R per step"
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    shown.add_column("designer")
+    for name in ("R", "95 % interval", "over the best constant", "episodes"):
+        shown.add_column(name, justify="right")
+    for row in rows:
+        e, d = row.score, row.over_best_constant
+        gain = f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]" if d.value else "–"
+        shown.add_row(row.designer, f"{e.value:.3f}", f"{e.low:.3f} – {e.high:.3f}", gain, f"{e.n:,}")
+    return shown
 
 
 def _rich_table(table: Yardstick) -> Table:

@@ -25,10 +25,11 @@ from edgeworth.envs.negotiation_spaces import (
     normalised,
     observation_space,
 )
-from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownName
+from edgeworth.envs.vector_options import checked_autoreset_mode, checked_reset_mask
+from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context, array_of, context_of
+from edgeworth.games.bargaining.contexts import Context, context_of
 from edgeworth.games.bargaining.outputs import Outputs
 from edgeworth.games.bargaining.talks import history_of, talks_table
 from edgeworth.games.bargaining.vocabulary import Outcome
@@ -54,7 +55,7 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise UnknownName("render mode", render_mode, ["ansi"])
-        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        self.autoreset_mode = checked_autoreset_mode(autoreset_mode)
         self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
         self.config = BargainingConfig.from_options(scenario, **options)
         self.batch = BargainingBatch(self.config, num_envs)
@@ -69,7 +70,7 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin new episodes: all of them, or those that `options["reset_mask"]` names."""
-        chosen = self._checked_mask((options or {}).get("reset_mask"))
+        chosen = checked_reset_mask((options or {}).get("reset_mask"), self.num_envs, self.batch.started)
         contexts = fixed_contexts(options, self.num_envs, also_known=("reset_mask",))
         if len(contexts):
             self.batch.check_contexts(contexts)
@@ -160,20 +161,3 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             infos["_final_obs"] = infos["_final_info"] = ended
         else:
             infos.update(endings)
-
-    def _checked_mask(self, mask: Any) -> NDArray[np.bool_] | None:
-        if mask is None:
-            return None
-        array = array_of(mask)
-        if array.shape != (self.num_envs,) or array.dtype != np.bool_ or not array.any():
-            raise InvalidOption(f"reset_mask is {mask!r}; expected {self.num_envs} booleans, at least one of them true.")
-        if not self.batch.started:
-            raise EpisodeOver("reset_mask needs a batch that is already playing; call reset() without it first.")
-        return array
-
-
-def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    try:
-        return AutoresetMode(mode)
-    except ValueError as error:
-        raise UnknownName("autoreset mode", mode, [m.value for m in AutoresetMode]) from error

@@ -19,7 +19,8 @@ POINT_MARKS = {
 }
 
 
-def _pyplot() -> ModuleType:
+def pyplot() -> ModuleType:
+    """Matplotlib's drawing board, without a screen."""
     try:
         import matplotlib
     except ImportError as error:
@@ -32,7 +33,7 @@ def _pyplot() -> ModuleType:
 
 def draw_frontier(context: Context, path: Path, deal: Allocation | None = None) -> None:
     """Every division of the pool, the Pareto frontier, the points of theory and, where there is one, the deal."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(6.4, 5.2))
     everything, frontier = allocations(context), pareto_frontier(context)
     axes.scatter([a.mine for a in everything], [a.theirs for a in everything], s=18, color=LIGHT, label="all divisions", zorder=1)
@@ -49,7 +50,8 @@ def draw_frontier(context: Context, path: Path, deal: Allocation | None = None) 
     axes.set_title(f"Pool {pool}; utilities {mine} against {theirs}", fontsize=10, loc="left")
     axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3)
     axes.spines[["top", "right"]].set_visible(False)
-    _save(plt, figure, path)
+    figure.tight_layout()
+    save_figure(plt, figure, path)
 
 
 def _grouped_points(context: Context) -> list[tuple[Allocation, str, str]]:
@@ -65,7 +67,7 @@ def _grouped_points(context: Context) -> list[tuple[Allocation, str, str]]:
 
 def draw_yardsticks(result: dict[str, Any], path: Path) -> None:
     """The scale of every scenario side by side: from random play to the oracle, with intervals."""
-    plt = _pyplot()
+    plt = pyplot()
     scenarios = result["scenarios"]
     columns = min(3, len(scenarios))
     lines = -(-len(scenarios) // columns)
@@ -94,11 +96,12 @@ def draw_yardsticks(result: dict[str, Any], path: Path) -> None:
         axes.set_title(scenario["scenario"], fontsize=10, loc="left")
         axes.set_xlabel("share of maximum", fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)
-    _save(plt, figure, path)
-
-
-def _save(plt: ModuleType, figure: Any, path: Path) -> None:
     figure.tight_layout()
+    save_figure(plt, figure, path)
+
+
+def save_figure(plt: ModuleType, figure: Any, path: Path) -> None:
+    """Write a finished figure and let go of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         figure.savefig(path, dpi=150)

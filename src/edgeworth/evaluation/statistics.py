@@ -42,6 +42,16 @@ def ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64], se
     return Estimate(float(numerators.sum() / denominators.sum()), float(low), float(high), n)
 
 
+def mean(values: NDArray[np.float64], seed: int = 0) -> Estimate:
+    """The mean over episodes."""
+    return ratio(values, np.ones(len(values)), seed)
+
+
+def paired_difference(values: NDArray[np.float64], others: NDArray[np.float64], seed: int = 0) -> Estimate:
+    """The mean of value less other, episode by episode: what two plays of the same seeds differ by."""
+    return mean(values - others, seed)
+
+
 def _resampled_ratios(numerators: NDArray[np.float64], denominators: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     n = len(numerators)
     per_block = max(1, BLOCK // n)

@@ -56,7 +56,7 @@ HIGHEST = {name: MAX_RESERVE if name == "reserve_price" else MAX_PENALTY for nam
 def checked_action(value: Any) -> DaedalusAction:
     """The mechanism that arrived, or an error that names the first field that is wrong."""
     if isinstance(value, DaedalusAction):
-        return value
+        value = value.model_dump()  # checked anew: a copy may have been changed without checks
     if not isinstance(value, Mapping):
         raise IllegalAction(f"A mechanism is a mapping of {len(FIELDS)} fields; got {_shown(value)}.", "mechanism")
     plain = {key: item.item() if isinstance(item, np.generic) else item for key, item in value.items()}

@@ -43,7 +43,7 @@ class MarketBatch:
         self.seeded = False
         self.started = False
 
-    def seed(self, seeds: int | Sequence[int | None] | None, chosen: NDArray[np.bool_] | None = None) -> None:
+    def seed(self, seeds: int | Sequence[int | None] | NDArray[np.int64] | None, chosen: NDArray[np.bool_] | None = None) -> None:
         """Give every chosen market a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
         placed = slot_seeds(seeds, self.size, self.seeded)
         if placed is None:
@@ -120,7 +120,7 @@ def share_out(work: Callable[[slice], Any], size: int, threads: int) -> None:
 def open_markets(config: AuctionConfig, seeds: Sequence[int] | NDArray[np.int64]) -> Rows:
     """Fresh markets, one per seed."""
     batch = MarketBatch(config, len(seeds))
-    batch.seed([int(seed) for seed in seeds])
+    batch.seed(seeds)
     batch.reset()
     return batch.markets
 

@@ -87,7 +87,7 @@ def run_sale_with_bids(market: Record, mechanism: Record, model: Record, desk: R
     sale.at_war = False
     for i in range(market.n):
         bid = bids[i] + TIE_BREAKER * chance(market, TIE_BREAK, i) if bids[i] > 0.0 else 0.0
-        sale.bid[i], sale.genuine[i], sale.competitive[i] = bid, bids[i], bid
+        sale.bid[i], sale.genuine[i], sale.competitive[i] = bid, min(bids[i], sale.value[i]), bids[i]
         sale.shading[i], sale.covering[i], sale.cheated[i], sale.member[i] = 1.0, 0, 0, 0
         sale.present[i] = bid > 0.0
         if sale.present[i]:

@@ -17,6 +17,7 @@ lone colluder is a shader.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -29,6 +30,7 @@ from edgeworth.errors import InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.auction.purposes import POPULATION_ROW, POPULATION_SHARES, ROUNDING, SEATING, SWAP, chance
 from edgeworth.games.auction.state import record
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, COLLUDER, SHADER
+from edgeworth.seeding import generator
 
 TYPES = len(BIDDER_TYPES)
 ROUNDED, INDEPENDENT, DIRICHLET = range(3)
@@ -114,9 +116,10 @@ def mix_shares(mix: Mapping[str, float]) -> tuple[float, ...]:
     return tuple(float(mix.get(name, 0.0)) / total for name in BIDDER_TYPES)
 
 
+@functools.cache
 def held_out_shares() -> list[tuple[float, ...]]:
     """Twenty mixes drawn once from a flat Dirichlet, for evaluation only."""
-    drawn = np.random.default_rng(HELD_OUT_SEED).dirichlet(np.ones(TYPES), HELD_OUT)
+    drawn = generator(HELD_OUT_SEED).dirichlet(np.ones(TYPES), HELD_OUT)
     return [tuple(float(share) for share in row) for row in drawn.round(4) / drawn.round(4).sum(axis=1, keepdims=True)]
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import EpisodeOver, IllegalAction
 from edgeworth.games.auction import rules
-from edgeworth.games.auction.action import DaedalusAction, action_of, mechanism_rows
+from edgeworth.games.auction.action import DaedalusAction, action_of, check_rows, mechanism_rows
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.state import MECHANISM
 from edgeworth.games.auction.vocabulary import SALES_PER_STEP
@@ -25,10 +25,15 @@ class SaleRoom:
 
     def __init__(self, config: AuctionConfig, seed: int | None = None) -> None:
         self.batch = MarketBatch(config, 1)
+        self.mechanisms: NDArray[np.void] = np.zeros(0, MECHANISM)
+        self.begin(seed)
+
+    def begin(self, seed: int | None = None) -> None:
+        """The first episode of a seed, or without one the next episode."""
         self.batch.seed(seed)
         self.batch.reset()
-        self.mechanisms: NDArray[np.void] = np.zeros(0, MECHANISM)
         self.sales_left = 0
+        self.values_drawn = False
 
     @property
     def market(self) -> np.void:
@@ -65,32 +70,41 @@ class SaleRoom:
             raise EpisodeOver(f"{self.sales_left} sales of this step are still to be held; run them before posting another mechanism.")
         if self.market["step"] >= self.batch.config.episode_length:
             raise EpisodeOver(f"The episode has {self.batch.config.episode_length} steps, all of them played; open another sale room.")
-        self.mechanisms = mechanism_rows([mechanism])
+        rows = mechanism_rows([mechanism])
+        check_rows(rows)
+        self.mechanisms = rows
         rules.open_step_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk)
         self.sales_left = SALES_PER_STEP
 
     def run_sale(self) -> np.void:
         """Hold the next sale with the bidders of the model; a copy of it as it happened. The fifth scores the step."""
         self._refuse_without_sales()
+        if self.values_drawn:
+            raise EpisodeOver("The values of this sale are drawn and its bids awaited; call run_sale_with_bids().")
         rules.run_sale_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk)
         self._count_down()
         return copy.deepcopy(self.sale)
 
     def draw_values(self) -> NDArray[np.float64]:
-        """Begin a sale whose bids come from outside; what the lots are worth to each bidder."""
+        """Begin a sale whose bids come from outside; what the lots are worth to each bidder. Asking again changes nothing."""
         self._refuse_without_sales()
-        rules.begin_sale_of(self.batch.markets, self.batch.model, self.batch.desk)
+        if not self.values_drawn:
+            rules.begin_sale_of(self.batch.markets, self.batch.model, self.batch.desk)
+            self.values_drawn = True
         n = self.batch.config.n_agents
         return np.array(self.sale["value"][:n])
 
     def run_sale_with_bids(self, bids: NDArray[np.float64]) -> np.void:
         """Hold the sale just begun with those bids, one per bidder, 0 for none; a copy of it as it happened."""
         self._refuse_without_sales()
+        if not self.values_drawn:
+            raise EpisodeOver("This sale has not begun; call draw_values() first.")
         n = self.batch.config.n_agents
         bids = np.asarray(bids, np.float64)
         if bids.shape != (n,) or not np.isfinite(bids).all() or (bids < 0.0).any():
             raise IllegalAction(f"Bids are {bids.tolist()}; expected {n} numbers, 0 or more.", "bid")
         rules.run_sale_with_bids_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk, bids)
+        self.values_drawn = False
         self._count_down()
         return copy.deepcopy(self.sale)
 

@@ -80,7 +80,7 @@ def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, 
     tally.wars += 1.0 if sale.at_war else 0.0
     if sale.kept > 0:
         tally.ring_activity += 0.5 if sale.cheats > 0 else 1.0
-    tally.honest_covers += honest_cover_share(market, mechanism, model, terms, sale)
+    tally.honest_covers += honest_cover_share(market, mechanism, model, sale)
     tally.welfare += sale.welfare
     tally.first_best += sale.first_best
     tally.gains += sale.first_best - model.lots.seller_value * terms.total_quality
@@ -92,20 +92,14 @@ def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, 
 
 
 @compiled_apart
-def honest_cover_share(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> Real:
-    """The share of suspicious bids that the same values would show if everybody present bid truthfully."""
-    suspicious, bids = 0.0, 0.0
+def honest_cover_share(market: Record, mechanism: Record, model: Record, sale: Record) -> Real:
+    """The share of suspicious bids that these values would show if everybody bid truthfully."""
+    suspicious = 0.0
     for i in range(market.n):
-        if sale.present[i]:
-            bids += 1.0
-            if looks_like_cover(sale.value[i], mechanism.reserve_price, model):
-                better = 0
-                for j in range(market.n):
-                    if sale.present[j] and sale.value[j] > sale.value[i]:
-                        better += 1
-                if better >= terms.lots or sale.value[i] < mechanism.reserve_price:
-                    suspicious += 1.0
-    return suspicious / bids if bids > 0.0 else 0.0
+        loses = sale.value[i] < max(sale.lowest_winner, mechanism.reserve_price)
+        if loses and looks_like_cover(sale.value[i], mechanism.reserve_price, model):
+            suspicious += 1.0
+    return suspicious / market.n
 
 
 @compiled_apart

@@ -70,11 +70,15 @@ def shill_level(market: Record, mechanism: Record, model: Record, terms: Record,
 
 @compiled_apart
 def measure_uplift(market: Record, mechanism: Record, terms: Record, sale: Record) -> None:
-    """What the false names add to the revenue."""
+    """What the false names add to what real winners owe; what a false name owes itself, nobody will pay."""
     sale.uplift = 0.0
     if sale.shills > 0:
         clear(sale.bid, market.n, terms.lots + 1, mechanism.auction_type, mechanism.reserve_price, terms, sale.trial)
-        sale.uplift = max(0.0, sale.ladder.revenue - sale.trial.revenue)
+        owed = 0.0
+        for k in range(sale.ladder.sold):
+            if sale.ladder.seat[k] < market.n:
+                owed += sale.ladder.payment[k]
+        sale.uplift = max(0.0, owed - sale.trial.revenue)
 
 
 @compiled_apart

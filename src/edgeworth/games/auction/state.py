@@ -130,6 +130,7 @@ SALE = record(
         ("value", np.float64, (N,)),
         ("first_best", np.float64),
         ("competitive_profit", np.float64),
+        ("lowest_winner", np.float64),  # the lowest value that wins a lot in the first best
         ("present", np.int8, (N,)),
         ("entrants", np.int64),
         ("feared", np.float64, (K,)),  # cut-offs as an entrant fears them

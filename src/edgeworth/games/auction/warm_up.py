@@ -8,11 +8,12 @@ from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.sale_room import SaleRoom
+from edgeworth.seeding import generator
 
 
 def warm_up() -> None:
     """Compile every entry point once."""
-    mechanisms = random_mechanisms(np.random.default_rng(0), 2)
+    mechanisms = random_mechanisms(generator(0), 2)
     batch = MarketBatch(AuctionConfig(), 2)
     batch.seed(0)
     batch.reset()

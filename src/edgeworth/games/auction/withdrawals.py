@@ -2,8 +2,8 @@
 
 The charge is a multiple of the seller's loss, price less expected resale, so multiplier 1 is expectation damages: a winner then withdraws
 exactly when its lot is worth more elsewhere (efficient breach, as in FCC rule 13-7). At 0 winners over-withdraw and false names that win
-walk away free; above 1 losses are locked in and entry is taxed. A lot that comes back goes to the next bidder in line if it can be
-reached, at that bidder's own bid. Charges go to the seller.
+walk away free; above 1 losses are locked in and entry is taxed. A lot that comes back is offered to the next bidder in line, if it can
+be reached, at that bidder's own bid, which it takes if the lot is worth that to it. Charges go to the seller.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from edgeworth.compiled import Int, Real, Record, compiled_apart
+from edgeworth.games.auction.bidding import TIE_BREAKER
 from edgeworth.games.auction.purposes import REAWARD, SHOCK, SHOCK_SIZE, chance
 
 
@@ -72,13 +73,16 @@ def keep_or_withdraw(market: Record, model: Record, terms: Record, sale: Record,
 
 @compiled_apart
 def reaward(market: Record, model: Record, terms: Record, sale: Record, k: Int, next_in_line: Int) -> bool:
-    """Offer a returned lot to the next bidder in line; a false name or an unreachable bidder does not take it."""
+    """Offer a returned lot to the next in line; a false name, an unreachable bidder or one that has overbid does not take it."""
     if next_in_line >= sale.ladder.ranked:
         return False
     seat = sale.ladder.seat[next_in_line]
     if seat >= market.n or chance(market, REAWARD, k) >= model.withdrawals.reaward_chance:
         return False
-    hand_over(terms, model, sale, seat, k, terms.quality[k] * sale.value[seat], terms.quality[k] * sale.ladder.bid[next_in_line])
+    price = sale.ladder.bid[next_in_line]
+    if price > sale.value[seat] + TIE_BREAKER:
+        return False
+    hand_over(terms, model, sale, seat, k, terms.quality[k] * sale.value[seat], terms.quality[k] * price)
     return True
 
 

@@ -1,0 +1,201 @@
+"""How fast the auction game is: designs per second, against the same source uncompiled and against the research prototype.
+
+A design is one step of the designer: a mechanism, five sales, eight bidders. Everything runs on one core and is timed in CPU seconds; the
+contenders take turns, one short measurement each per round, so that a slow minute hits all of them, and a ratio is taken within each
+round. Mechanisms are random over their whole ranges. The uncompiled market is the package itself in a process of its own with
+NUMBA_DISABLE_JIT=1, which plays a piece whenever it is asked to, so that it takes its turn like everybody else. The prototype is measured
+when its file is named.
+
+Two threads against one are wall-clock, over whole episodes; on a busy machine that ratio says more about the neighbours than about us.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measuring import Measure, Progress, machine_facts, mark, measure_rates, repeated, summary
+from edgeworth.config import AuctionConfig
+from edgeworth.envs.daedalus import DaedalusEnv
+from edgeworth.games.auction.action import action_of, random_mechanisms
+from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.seeding import generator
+
+STAGES = ("0", "1", "2", "3", "4", "mixed")
+BATCH = 1000
+STEPS = 10
+THREADED = 4000
+
+LABELS = {
+    **{f"batch_{stage}": f"batch, stage {stage}" for stage in STAGES},
+    "single": "single Gymnasium environment, mixed",
+    "uncompiled": "same source uncompiled, mixed",
+    **{f"prototype_{stage}": f"prototype, stage {stage}" for stage in STAGES},
+}
+
+UNCOMPILED = """
+import json, sys, time
+import numpy as np
+from edgeworth.config import AuctionConfig
+from edgeworth.games.auction.action import random_mechanisms
+from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.seeding import generator
+
+batch = MarketBatch(AuctionConfig(episode_length=10_000), 2)
+batch.seed(int(sys.argv[1]))
+batch.reset()
+rng = generator(int(sys.argv[1]))
+for line in sys.stdin:
+    steps, begin = 0, time.process_time()
+    while (elapsed := time.process_time() - begin) < float(line):
+        batch.step(random_mechanisms(rng, 2))
+        steps += 2
+    print(json.dumps(steps / elapsed), flush=True)
+"""
+
+
+def run(
+    repeats: int = 5,
+    seconds: float = 0.5,
+    seed: int = 0,
+    prototype: Path | None = None,
+    progress: Progress = lambda *_: None,
+) -> dict[str, Any]:
+    """Measure everything."""
+    table: dict[str, Measure] = {f"batch_{stage}": batch_play(stage, seed) for stage in STAGES}
+    table["single"] = single_play(seed)
+    with Uncompiled(seed) as uncompiled:
+        table["uncompiled"] = uncompiled.measure
+        if prototype is not None:
+            table.update(prototype_play(prototype, seed))
+        rates = measure_rates(table, repeats, seconds, progress, LABELS)
+    threads = thread_ratios(seed, repeats, progress)
+    return {
+        "quantity": "designs (five sales, eight bidders) per CPU second of one core, median of the repeats; ratios within a repeat",
+        "seed": seed,
+        "repeats": repeats,
+        "seconds_per_repeat": seconds,
+        "machine": machine_facts(),
+        "entries": {name: {"label": LABELS[name], **summary(values)} for name, values in rates.items()},
+        "marks": marks(rates, threads),
+    }
+
+
+def batch_play(stage: str, seed: int) -> Measure:
+    """Whole episodes of a batch, one random mechanism per market."""
+    batch = MarketBatch(AuctionConfig(stage=stage), BATCH)
+    batch.seed(seed)
+    mechanisms = random_mechanisms(generator(seed), BATCH)
+
+    def play() -> int:
+        batch.reset()
+        batch.play_constant(mechanisms)
+        return BATCH * STEPS
+
+    return repeated(play)
+
+
+def single_play(seed: int) -> Measure:
+    """Our Gymnasium environment as a user calls it: dictionaries in, dictionaries out."""
+    env = DaedalusEnv()
+    env.reset(seed=seed)
+    actions = [action_of(row).model_dump() for row in random_mechanisms(generator(seed), STEPS)]
+
+    def play() -> int:
+        env.reset()
+        for action in actions:
+            env.step(action)
+        return STEPS
+
+    return repeated(play)
+
+
+class Uncompiled:
+    """The same source in an interpreter that compiles nothing."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def __enter__(self) -> Uncompiled:
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+        command = [sys.executable, "-c", UNCOMPILED, str(self.seed)]
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def measure(self, seconds: float) -> float:
+        """Let it play for so long, and hear its rate."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(f"{seconds}\n")
+        self.process.stdin.flush()
+        return float(json.loads(self.process.stdout.readline()))
+
+
+def prototype_play(path: Path, seed: int) -> dict[str, Measure]:
+    """The research prototype, under the same kind of mechanisms on the same populations."""
+    spec = importlib.util.spec_from_file_location("market_prototype", path)
+    assert spec is not None and spec.loader is not None
+    prototype = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(prototype)
+    prototype.set_num_threads(1)
+    rng = np.random.default_rng(seed)
+
+    def measure(stage: str) -> Measure:
+        types = prototype.draw_types(stage if stage == "mixed" else int(stage), 8, rng, BATCH)
+        mechanisms, scores = prototype.random_mech(rng, BATCH), np.zeros((BATCH, prototype.N_OUT))
+
+        def play() -> int:
+            prototype.run_constant(np.arange(BATCH), types, 8, mechanisms, STEPS, prototype.params(), scores)
+            return BATCH * STEPS
+
+        return repeated(play)
+
+    return {f"prototype_{stage}": measure(stage) for stage in STAGES}
+
+
+def thread_ratios(seed: int, repeats: int, progress: Progress) -> list[float]:
+    """Wall-clock of one thread over that of two, over whole episodes."""
+    batch = MarketBatch(AuctionConfig(), THREADED)
+    batch.seed(seed)
+    mechanisms = random_mechanisms(generator(seed), THREADED)
+    ratios = []
+    for lap in range(repeats):
+        progress("threads", lap, repeats)
+        walls = []
+        for threads in (1, 2):
+            batch.reset()
+            begin = time.perf_counter()
+            batch.play_constant(mechanisms, threads=threads)
+            walls.append(time.perf_counter() - begin)
+        ratios.append(walls[0] / walls[1])
+    return ratios
+
+
+def marks(rates: dict[str, list[float]], threads: list[float]) -> list[dict[str, Any]]:
+    """What the issue asks for, with what was measured."""
+    rows = [
+        ("batch / uncompiled, mixed", ratios(rates, "batch_mixed", "uncompiled"), 200.0),
+        ("single / uncompiled, mixed", ratios(rates, "single", "uncompiled"), 20.0),
+    ]
+    for stage in STAGES:
+        if f"prototype_{stage}" in rates:
+            rows.append((f"batch / prototype, stage {stage}", ratios(rates, f"batch_{stage}", f"prototype_{stage}"), 1.0))
+    rows.append(("two threads / one, wall-clock", threads, 1.8))
+    return [mark(name, values, ">=", wanted, "") for name, values, wanted in rows]
+
+
+def ratios(rates: dict[str, list[float]], one: str, other: str) -> list[float]:
+    """The ratio of two contenders, round by round."""
+    return [a / b for a, b in zip(rates[one], rates[other], strict=True)]

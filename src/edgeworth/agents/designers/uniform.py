@@ -1,0 +1,22 @@
+"""Uniform designer: every field drawn anew at every step, uniformly over its whole range. The floor of the scale."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.designers.designer import Designer, MarketView
+from edgeworth.config import AuctionConfig
+from edgeworth.games.auction.action import random_mechanisms
+from edgeworth.games.auction.batch import Rows
+from edgeworth.seeding import generator
+
+
+class Uniform(Designer):
+    """Draws every field by chance."""
+
+    def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
+        self.rng = generator(seed)
+
+    def design(self, view: MarketView) -> Rows:
+        return random_mechanisms(self.rng, view.size)

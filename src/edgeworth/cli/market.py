@@ -1,0 +1,155 @@
+"""`edgeworth market`: hold a market in the terminal and tell the story of every sale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from edgeworth import catalog
+from edgeworth.agents.designers.designer import MarketView, columns
+from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, out, print_json
+from edgeworth.cli.market_story import show_account, show_end, show_introduction, show_mechanism, show_sale
+from edgeworth.config import AuctionConfig
+from edgeworth.errors import DataError, InvalidOption
+from edgeworth.games.auction.action import DaedalusAction, action_of
+from edgeworth.games.auction.chronicle import Chronicle, chronicle
+from edgeworth.games.auction.sale_room import SaleRoom
+from edgeworth.games.auction.state import DIAGNOSTICS, MECHANISM, PROXIES, SCORES
+from edgeworth.games.auction.story import account_line, bidder_name, headline, sentences
+from edgeworth.games.auction.vocabulary import BIDDER_TYPES, SALES_PER_STEP
+
+Posts = Callable[[SaleRoom], DaedalusAction]
+"""Who looks at the market and posts the next mechanism."""
+
+LIVELY_STAGE = "4"
+"""Every type of bidder at once."""
+
+WELL_MEANT = DaedalusAction(
+    auction_type="vcg",
+    reserve_price=0.2,
+    reveal_reserve=True,
+    reveal_competing_bids=False,
+    reveal_winner_identity=True,
+    reveal_clearing_price=True,
+    reveal_bid_distribution=False,
+    shill_penalty=0.5,
+    withdrawal_penalty=0.5,
+    collusion_penalty=1.0,
+    coalition_policy="penalize_confirmed",
+)
+"""What a textbook reader might post: efficient, open, with a little of every penalty. Bidders find its gaps."""
+
+
+def market_command(
+    stage: Annotated[
+        str | None, typer.Option(help="The population: 0 to 4, mixed, stages, dirichlet, held_out or held_out_0 to 19. Default: 4.")
+    ] = None,
+    mix: Annotated[str | None, typer.Option(help="A population of your own instead, e.g. truthful=0.5,colluder=0.5.")] = None,
+    n_agents: Bidders = 8,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of the designer to show, five sales each; at most the episode.")] = 3,
+    mechanism: Annotated[str | None, typer.Option(help="A mechanism: a JSON file, or a name from configs/mechanisms/.")] = None,
+    designer: Annotated[str | None, typer.Option(help="Let this designer post the mechanisms instead.")] = None,
+    settings: MarketSettings = None,
+    seed: Seed = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the account of every step.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Hold a market and watch it being gamed: who came, who bid what, what the ring and the shills did, who paid for it.
+
+    Example: edgeworth market --stage 3 --steps 1 --seed 7
+    """
+    config = auction_config(stage, mix, n_agents, settings, LIVELY_STAGE)
+    if steps > config.episode_length:
+        raise InvalidOption(
+            f"--steps is {steps}; the episode has {config.episode_length} steps. Make it longer with --set episode_length={steps}."
+        )
+    posts = _posts(mechanism, designer, config, seed)
+    room = SaleRoom(config, seed)
+    types = [BIDDER_TYPES[kind] for kind in room.market["type"][: config.n_agents]]
+    tells = not (quiet or as_json)
+    if tells:
+        show_introduction(config, types, seed)
+    accounts: list[dict[str, Any]] = []
+    posted: DaedalusAction | None = None
+    for _ in range(steps):
+        chosen = posts(room)
+        if tells:
+            show_mechanism(chosen, len(accounts) + 1, chosen != posted)
+        accounts.append(_play_step(room, chosen, show_sale if tells else None))
+        posted = chosen
+        if tells:
+            show_account(accounts[-1:])
+    if as_json:
+        print_json({"seed": seed, "config": asdict(config), "bidders": _bidders(room, types), "steps": accounts})
+        return
+    if quiet or steps > 1:
+        show_account(accounts)
+    show_end(accounts)
+    if tells:
+        out.print("Which field would help: [bold]edgeworth sensitivity[/]. Another mechanism: [bold]--mechanism FILE.json[/].")
+
+
+def _posts(mechanism: str | None, designer: str | None, config: AuctionConfig, seed: int) -> Posts:
+    """Who posts the mechanisms: one that stays, or a designer."""
+    if mechanism is not None and designer is not None:
+        raise InvalidOption("--mechanism and --designer exclude each other: a designer posts mechanisms of its own.")
+    if designer is not None:
+        return designer_mechanism(designer, config, seed)
+    try:
+        fixed = WELL_MEANT if mechanism is None else boxed_mechanism(mechanism)
+    except DataError as error:
+        raise InvalidOption(f"--mechanism {error}") from error
+    return lambda room: fixed
+
+
+def designer_mechanism(name: str, config: AuctionConfig, seed: int) -> Posts:
+    """A designer by its catalog name, at work in one market."""
+    designer = catalog.resolve("designer", name)()
+
+    def post(room: SaleRoom) -> DaedalusAction:
+        step = int(room.market["step"])
+        if step == 0:
+            recipe = room.batch.markets["stage"].copy() if designer.knows_population else None
+            designer.begin(config, 1, seed, recipe)
+        outcomes = room.batch.outcomes
+        posted = room.mechanisms if step else np.zeros(1, MECHANISM)
+        seen = MarketView(step, config.episode_length, config.n_agents, columns(outcomes, SCORES), columns(outcomes, PROXIES), posted)
+        return action_of(designer.design(seen)[0])
+
+    return post
+
+
+def _play_step(room: SaleRoom, mechanism: DaedalusAction, tell: Callable[[Chronicle], None] | None) -> dict[str, Any]:
+    """Five sales under a mechanism, told as they happen, and their account."""
+    room.post(mechanism)
+    sales = []
+    for _ in range(SALES_PER_STEP):
+        sale = chronicle(room, room.run_sale())
+        sales.append({**asdict(sale), "story": [headline(sale), *sentences(sale), account_line(sale)]})
+        if tell is not None:
+            tell(sale)
+    tally, n = room.batch.desk[0]["tally"], room.batch.config.n_agents
+    return {
+        "step": int(room.market["step"]),
+        "mechanism": mechanism.model_dump(),
+        **{name: float(room.outcome[name]) for name in (*SCORES, *PROXIES, *DIAGNOSTICS)},
+        "profit": float(tally["profit"]),
+        "competitive_profit": float(tally["competitive_profit"]),
+        "surplus": float(tally["surplus"][:n].sum()),
+        "entitlement": float(tally["entitlement"][:n].sum()),
+        "welfare": float(tally["welfare"]),
+        "first_best": float(tally["first_best"]),
+        "sales": sales,
+    }
+
+
+def _bidders(room: SaleRoom, types: list[str]) -> list[dict[str, Any]]:
+    return [
+        {"seat": seat, "name": bidder_name(types, seat), "type": kind, "entry_cost": float(room.market["entry_cost"][seat])}
+        for seat, kind in enumerate(types)
+    ]

@@ -1,0 +1,61 @@
+"""The scale of the auction game as a figure: every designer on every population, drawn from the yardstick's JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, pyplot, save_figure
+
+MARKS = {
+    "oracle (told the population)": ("*", INK, 110),
+    "adaptive (prior: stages)": ("o", ACCENT, 62),
+    "adaptive (prior: mixed)": ("o", "white", 62),
+    "best constant for the stages": ("s", "#777777", 44),
+    "best constant for mixed": ("s", "white", 44),
+    "informed_greedy": ("^", LIGHT, 54),
+    "uniform": ("x", INK, 40),
+}
+SPREAD = 0.11
+"""How far apart the designers of one population stand, in rows."""
+
+
+def draw_designers(result: dict[str, Any], path: Path) -> None:
+    """One row per population, one mark per designer, with its interval."""
+    plt = pyplot()
+    populations = result["populations"]
+    figure, axes = plt.subplots(figsize=(8.2, 1.6 + 0.62 * len(populations)))
+    for y, rows in enumerate(populations.values()):
+        axes.axhline(y, color="#eeeeee", lw=14, zorder=0)
+        for row in rows:
+            marker, colour, size = MARKS[row["designer"]]
+            height = y + SPREAD * (list(MARKS).index(row["designer"]) - 3)
+            score = row["score"]
+            axes.plot([score["low"], score["high"]], [height, height], color=INK, lw=1.2, zorder=2)
+            edge = {} if marker == "x" else {"edgecolor": INK, "linewidth": 0.9}
+            label = row["designer"] if y == 0 else None
+            axes.scatter(score["value"], height, marker=marker, s=size, color=colour, zorder=3, label=label, **edge)
+    axes.set_yticks(range(len(populations)), [_name(name) for name in populations])
+    axes.set_ylim(len(populations) - 0.5, -0.5)
+    axes.set_xlim(0.0, 0.8)
+    axes.set_xlabel("mean score R per step, with 95 % interval (1 = the competitive market)")
+    axes.set_title(_finding(populations), fontsize=10, loc="left")
+    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.45, -0.13), ncol=4)
+    axes.spines[["top", "right"]].set_visible(False)
+    save_figure(plt, figure, path)
+
+
+def _name(population: str) -> str:
+    return f"stage {population}" if population.isdigit() else population.replace("_", "-")
+
+
+def _finding(populations: dict[str, list[dict[str, Any]]]) -> str:
+    """What the figure shows, from its own numbers."""
+    rows = populations.get("stages", [])
+    gains = [row["over_best_constant"] for row in rows if row["designer"] == "adaptive (prior: stages)"]
+    told = [row["over_best_constant"]["value"] for row in rows if row["designer"].startswith("oracle")]
+    if not gains or not told:
+        return "Designers by population"
+    gain = gains[0]
+    interval = f"[{gain['low']:+.3f}, {gain['high']:+.3f}]"
+    return f"Looking is worth {gain['value']:+.3f} {interval} over the best constant where being told is worth {told[0]:+.3f} (stages)"

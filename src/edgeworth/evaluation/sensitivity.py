@@ -1,0 +1,115 @@
+"""How much each field of a mechanism matters: the change of mean R when that field alone moves, population by population.
+
+Every variant meets the markets that the base mechanism met (common random numbers), so each change is a paired difference, episode by
+episode. The base is the stage's best mechanism, from the box, or one that the user gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.designers.fixed import boxed_mechanism, mechanism_names
+from edgeworth.agents.designers.search import mean_scores
+from edgeworth.config import AuctionConfig
+from edgeworth.errors import InvalidOption
+from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
+from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, DaedalusAction, mechanism_rows
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being computed, how much is done and how much there is."""
+
+RESERVES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
+PENALTIES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One value of a field, and what moving there does to mean R."""
+
+    value: str | float | bool
+    is_base: bool
+    change: Estimate
+
+
+@dataclass(frozen=True)
+class FieldEffect:
+    """All levels of one field, the base's own value among them."""
+
+    field: str
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What every field does to a base mechanism in one population."""
+
+    stage: str
+    mechanism: DaedalusAction
+    base: Estimate
+    effects: tuple[FieldEffect, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "stage": self.stage,
+            "mechanism": self.mechanism.model_dump(),
+            "base": self.base.as_dict(),
+            "fields": [
+                {"field": e.field, "levels": [{"level": v.value, "is_base": v.is_base, **v.change.as_dict()} for v in e.levels]}
+                for e in self.effects
+            ],
+        }
+
+
+def levels_of(field: str, base: Any) -> list[Any]:
+    """The values that a field takes in turn, with the base's own in its place."""
+    if field in CHOICES:
+        return list(CHOICES[field])
+    if field in FLAGS:
+        return [False, True]
+    return sorted({*(RESERVES if field == "reserve_price" else PENALTIES), base})
+
+
+def best_mechanism(stage: str) -> DaedalusAction:
+    """The best constant mechanism known for a population."""
+    name = f"stage_{stage}" if stage.isdigit() else stage
+    if name not in mechanism_names():
+        raise InvalidOption(
+            f"No best mechanism is known for stage {stage!r}; give a base with --mechanism. Known: {', '.join(mechanism_names())}."
+        )
+    return boxed_mechanism(name)
+
+
+def sensitivity(
+    stage: str, config: AuctionConfig, base: DaedalusAction, episodes: int, seed: int, progress: Progress | None = None
+) -> Sensitivity:
+    """Move every field of the base through its levels, one at a time, on the episodes of the same seeds."""
+    report = progress or (lambda what, done, total: None)
+    scores = episode_scores([base], config, episodes, seed)[0]
+    effects = []
+    for done, field in enumerate(FIELDS):
+        report(field, done, len(FIELDS))
+        effects.append(field_effect(field, base, scores, config, seed))
+    report("done", len(FIELDS), len(FIELDS))
+    return Sensitivity(stage, base, mean(scores, seed), tuple(effects))
+
+
+def field_effect(field: str, base: DaedalusAction, scores: NDArray[np.float64], config: AuctionConfig, seed: int) -> FieldEffect:
+    """What the levels of one field do to the scores of the base."""
+    own = getattr(base, field)
+    values = levels_of(field, own)
+    moved = episode_scores([base.model_copy(update={field: value}) for value in values], config, len(scores), seed)
+    return FieldEffect(
+        field,
+        tuple(Level(value, value == own, paired_difference(row, scores, seed)) for value, row in zip(values, moved, strict=True)),
+    )
+
+
+def episode_scores(mechanisms: list[DaedalusAction], config: AuctionConfig, episodes: int, seed: int) -> NDArray[np.float64]:
+    """Mean R of every mechanism in every episode, shape (mechanisms, episodes)."""
+    return mean_scores(mechanism_rows(mechanisms), config, episodes, seed)

@@ -1,0 +1,218 @@
+"""Designers against each other: the published baselines, no free lunch, what looking is worth, and no exploit."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from edgeworth.agents.designers.adaptive import Adaptive
+from edgeworth.agents.designers.designer import MarketView, play
+from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy, boxed_mechanism, mechanism_names
+from edgeworth.agents.designers.oracle import Oracle
+from edgeworth.agents.designers.search import SearchBudget, changed_fields, mean_scores, search_mechanism
+from edgeworth.agents.designers.uniform import Uniform
+from edgeworth.config import AuctionConfig, config_folder
+from edgeworth.errors import DataError, InvalidOption, UnknownName
+from edgeworth.evaluation.statistics import paired_difference
+from edgeworth.games.auction.action import FIELDS, mechanism_rows, random_mechanisms, read_mechanism
+from edgeworth.games.auction.batch import Rows
+from edgeworth.seeding import generator
+
+STAGES = ("0", "1", "2", "3", "4")
+FRESH = 9_000_000
+
+
+@cache
+def box() -> Rows:
+    return mechanism_rows([boxed_mechanism(name) for name in mechanism_names()])
+
+
+def stage_scores(mechanisms: Rows, stage: str, markets: int, seed: int = FRESH) -> NDArray[np.float64]:
+    return mean_scores(mechanisms, AuctionConfig(stage=stage), markets, seed)
+
+
+# The published baselines
+
+
+def test_on_mixed_the_published_baselines_come_out() -> None:
+    config = AuctionConfig(stage="mixed")
+    uniform = play(Uniform(), config, 1500, FRESH).mean()
+    greedy = play(InformedGreedy(), config, 1500, FRESH).mean()
+    assert uniform == pytest.approx(0.326, abs=0.015) and greedy == pytest.approx(0.434, abs=0.015)
+
+
+# No free lunch
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_stage_s_own_mechanism_is_the_best_in_the_box(stage: str) -> None:
+    scores = stage_scores(box(), stage, 400)
+    own = scores[mechanism_names().index(f"stage_{stage}")]
+    for other in scores:
+        assert paired_difference(own, other).high >= 0.0
+
+
+def test_no_mechanism_in_the_box_is_near_the_best_everywhere() -> None:
+    falls_short = np.zeros(len(box()), bool)
+    for stage in STAGES:
+        scores = stage_scores(box(), stage, 400)
+        gaps = scores[mechanism_names().index(f"stage_{stage}")] - scores
+        falls_short |= gaps.mean(axis=1) > 2 * gaps.std(axis=1) / np.sqrt(gaps.shape[1]) + 1e-9
+    assert falls_short.all()
+
+
+@pytest.mark.slow
+def test_even_a_search_for_a_mechanism_that_is_near_the_best_everywhere_finds_none() -> None:
+    """Breeds for the smallest shortfall at the worst stage."""
+    rng = generator(1)
+    best = {stage: stage_scores(mechanism_rows([boxed_mechanism(f"stage_{stage}")]), stage, 200).mean() for stage in STAGES}
+
+    def shortfall(designs: Rows, markets: int, seed: int) -> NDArray[np.float64]:
+        return np.max([best[stage] - stage_scores(designs, stage, markets, seed).mean(axis=1) for stage in STAGES], axis=0)
+
+    designs = np.concatenate([box(), random_mechanisms(rng, 3000)])
+    designs = designs[np.argsort(shortfall(designs, 4, 1))[:200]]
+    designs = designs[np.argsort(shortfall(designs, 32, 2))[:24]]
+    for generation in range(8):
+        designs = np.concatenate([designs, changed_fields(designs, rng, 1.0 - generation / 9)])
+        designs = designs[np.argsort(shortfall(designs, 32, 1000 * (generation + 3)))[:24]]
+    survivors = designs[:8]
+    near_everywhere = np.ones(len(survivors), bool)
+    for stage in STAGES:
+        own = stage_scores(mechanism_rows([boxed_mechanism(f"stage_{stage}")]), stage, 2000)[0]
+        gaps = own - stage_scores(survivors, stage, 2000)
+        near_everywhere &= gaps.mean(axis=1) <= 2 * gaps.std(axis=1) / np.sqrt(gaps.shape[1])
+    assert not near_everywhere.any()
+
+
+# Looking pays
+
+
+def test_an_adaptive_designer_beats_every_constant_on_the_mixture_of_the_stages() -> None:
+    config, episodes = AuctionConfig(stage="stages"), 3000
+    adaptive = play(Adaptive("stages"), config, episodes, FRESH).mean(axis=1)
+    for constant in (BestConstant("stages"), BestConstant("mixed")):
+        gain = paired_difference(adaptive, play(constant, config, episodes, FRESH).mean(axis=1))
+        assert gain.value >= 0.02 and gain.low > 0.0
+
+
+def test_knowing_the_stage_is_worth_more_than_looking() -> None:
+    config, episodes = AuctionConfig(stage="stages"), 2000
+    told = play(Oracle(), config, episodes, FRESH).mean(axis=1)
+    looked = play(Adaptive("stages"), config, episodes, FRESH).mean(axis=1)
+    assert paired_difference(told, looked).low > 0.0
+
+
+def test_the_adaptive_designer_is_not_told_the_stage() -> None:
+    """The same observations lead to the same mechanisms, whatever the configuration calls the population."""
+    runs = []
+    for stage in ("3", "mixed"):
+        designer = Adaptive("stages")
+        posted = []
+        config = AuctionConfig(stage=stage)
+        designer.begin(config, 1, 0)
+        for step in range(6):
+            seen = np.random.default_rng(step)
+            view = MarketView(step, 10, 8, seen.random((1, 5)), seen.random((1, 8)), box()[:1])
+            posted.append(designer.design(view)[0])
+        runs.append(posted)
+    assert runs[0] == runs[1]
+
+
+# No exploit
+
+
+@pytest.mark.parametrize(
+    ("what", "stage", "change", "most"),
+    [
+        ("zero trade", "0", {"reserve_price": 0.9, "reveal_reserve": True}, 0.15),
+        ("zero trade, covertly", "mixed", {"reserve_price": 0.9, "reveal_reserve": False}, 0.15),
+        ("full extraction", "0", {"auction_type": "first_price"}, 0.05),
+        ("an empty market", "2", {"reserve_price": 0.9, "reveal_clearing_price": False, "reveal_bid_distribution": False}, 0.1),
+        ("everybody fined", "0", {"shill_penalty": 3.0, "collusion_penalty": 3.0, "coalition_policy": "penalize_suspected"}, 0.5),
+    ],
+)
+def test_gaming_a_component_scores_low(what: str, stage: str, change: dict[str, object], most: float) -> None:
+    mechanism = {**boxed_mechanism("mixed").model_dump(), **change}
+    assert stage_scores(mechanism_rows([mechanism]), stage, 300).mean() < most
+
+
+def exceeds_the_oracle(stage: str, count: int, seed: int) -> NDArray[np.bool_]:
+    """The best of many random mechanisms on one market each, tried again on more and more: does any beat the oracle?"""
+    rng, designs = generator(seed), []
+    for block in range(0, count, 20_000):
+        rows = random_mechanisms(rng, min(20_000, count - block))
+        designs.append(rows[np.argsort(-stage_scores(rows, stage, 1, seed + block)[:, 0])[:400]])
+    finalists = np.concatenate(designs)
+    for markets, keep in ((8, 400), (40, 60), (200, 10)):
+        finalists = finalists[np.argsort(-stage_scores(finalists, stage, markets, seed + 50_000_000 + markets).mean(axis=1))[:keep]]
+    oracle = mechanism_rows([boxed_mechanism("mixed" if stage == "mixed" else f"stage_{stage}")])
+    gaps = stage_scores(finalists, stage, 2000) - stage_scores(oracle, stage, 2000)
+    return np.asarray(gaps.mean(axis=1) > 4 * gaps.std(axis=1) / np.sqrt(gaps.shape[1]))
+
+
+@pytest.mark.parametrize("stage", ["3", "mixed"])
+def test_no_random_mechanism_beats_the_oracle_quickly(stage: str) -> None:
+    assert not exceeds_the_oracle(stage, 4000, 1).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [*STAGES, "mixed"])
+def test_a_million_random_mechanisms_find_no_exploit(stage: str) -> None:
+    assert not exceeds_the_oracle(stage, 170_000, 2).any()
+
+
+# The search and the box
+
+
+def test_the_search_is_reproducible_and_finds_more_than_chance() -> None:
+    budget = SearchBudget(candidates=200, first_markets=4, halvings=2, generations=2, parents=8, markets=16, finalists=4, final_markets=80)
+    config = AuctionConfig(stage="3")
+    found, again = (search_mechanism(config, 5, budget) for _ in range(2))
+    assert found.mechanism == again.mechanism and np.array_equal(found.scores, again.scores)
+    assert found.scores.mean() > 0.55
+
+
+def test_fixed_fields_stay_fixed_in_a_search() -> None:
+    budget = SearchBudget(candidates=60, first_markets=2, halvings=1, generations=2, parents=6, markets=4, finalists=3, final_markets=16)
+    found = search_mechanism(AuctionConfig(stage="1"), 5, budget, fixed={"auction_type": 0, "reserve_price": 0.25})
+    assert found.mechanism["auction_type"] == 0 and found.mechanism["reserve_price"] == 0.25
+
+
+@pytest.mark.parametrize("name", mechanism_names())
+def test_every_mechanism_in_the_box_is_legal_and_written_like_a_person_would(name: str) -> None:
+    path = config_folder() / "mechanisms" / f"{name}.json"
+    assert read_mechanism(path) == boxed_mechanism(name)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert tuple(content) == FIELDS and all(round(v, 2) == v for v in content.values() if isinstance(v, float))
+
+
+def test_the_fixed_designer_takes_a_file_a_name_or_a_mechanism(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(boxed_mechanism("mixed").model_dump_json(), encoding="utf-8")
+    assert Fixed(str(path)).mechanism == Fixed("mixed").mechanism == Fixed(boxed_mechanism("mixed")).mechanism
+
+
+def test_bad_designers_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'mixed'"):
+        Fixed("mixd")
+    with pytest.raises(InvalidOption, match="needs a mechanism"):
+        Fixed()
+    with pytest.raises(UnknownName, match="stages"):
+        Adaptive("stage")
+    with pytest.raises(UnknownName, match="mixed, stages"):
+        BestConstant("3")
+    broken = tmp_path / "broken.json"
+    values = boxed_mechanism("mixed").model_dump()
+    del values["reserve_price"]
+    broken.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(DataError, match="reserve_price is missing"):
+        Fixed(str(broken))
+    broken.write_text(json.dumps({**boxed_mechanism("mixed").model_dump(), "tax": 1}), encoding="utf-8")
+    with pytest.raises(DataError, match="Unknown field 'tax'"):
+        Fixed(str(broken))

@@ -1,0 +1,85 @@
+"""What every designer and every type of bidder owes."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgeworth import catalog
+from edgeworth.agents.designers.designer import Designer, MarketView, play
+from edgeworth.agents.designers.search import SearchBudget
+from edgeworth.config import AuctionConfig
+from edgeworth.games.auction.action import check_rows
+from edgeworth.games.auction.bidders.profile import BidderProfile
+from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
+from edgeworth.games.auction.vocabulary import BIDDER_TYPES
+
+every_designer = pytest.mark.parametrize("name", catalog.names("designer"))
+every_bidder = pytest.mark.parametrize("name", catalog.names("bidder"))
+OPTIONS: dict[str, dict[str, Any]] = {"fixed": {"mechanism": "informed_greedy"}}
+
+
+def made(name: str) -> Designer:
+    designer: Designer = catalog.resolve("designer", name)(**OPTIONS.get(name, {}))
+    return designer
+
+
+@every_designer
+@pytest.mark.parametrize("stage", ["0", "mixed", "stages"])
+def test_it_plays_whole_episodes_with_scores_in_range(name: str, stage: str) -> None:
+    scores = play(made(name), AuctionConfig(stage=stage, episode_length=6), 20, seed=3)
+    assert scores.shape == (20, 6) and (scores >= 0.0).all() and (scores <= 1.0).all() and scores.std() > 0.0
+
+
+@every_designer
+def test_it_does_the_same_twice(name: str) -> None:
+    config = AuctionConfig(stage="stages")
+    assert np.array_equal(play(made(name), config, 10, seed=4), play(made(name), config, 10, seed=4))
+
+
+@every_designer
+def test_one_designer_serves_episode_after_episode(name: str) -> None:
+    designer, config = made(name), AuctionConfig(stage="stages", episode_length=3)
+    first = play(designer, config, 7, seed=5)
+    play(designer, config, 12, seed=6)
+    assert np.array_equal(play(designer, config, 7, seed=5), first)
+
+
+@every_designer
+def test_it_posts_a_legal_mechanism_for_every_market_and_says_what_it_is(name: str) -> None:
+    designer, config, size = made(name), AuctionConfig(stage="stages"), 5
+    designer.begin(config, size, 0, np.arange(5) if designer.knows_population else None)
+    view = MarketView(0, 10, 8, np.zeros((size, len(SCORES))), np.zeros((size, len(PROXIES))), np.zeros(size, MECHANISM))
+    rows = designer.design(view)
+    assert rows.shape == (size,) and type(designer).__doc__
+    check_rows(rows)
+
+
+def test_only_the_oracle_is_told_the_population() -> None:
+    assert [name for name in catalog.names("designer") if catalog.resolve("designer", name).knows_population] == ["oracle"]
+
+
+def test_the_oracle_searches_populations_that_are_not_in_the_box() -> None:
+    budget = SearchBudget(candidates=60, first_markets=2, halvings=1, generations=1, parents=6, markets=4, finalists=3, final_markets=16)
+    heard: list[str] = []
+    oracle = catalog.resolve("designer", "oracle")(budget, progress=lambda what, done, total: heard.append(what))
+    play(oracle, AuctionConfig(mix={"truthful": 0.5, "shader": 0.5}, episode_length=2), 4, seed=0)
+    assert "breeding" in heard
+
+
+@every_bidder
+def test_a_bidder_is_one_file_with_its_behaviour_and_source_in_the_header(name: str) -> None:
+    profile = catalog.resolve("bidder", name)
+    header = sys.modules[profile.__module__].__doc__ or ""
+    assert profile.__module__.endswith(f"bidders.{name}") and issubclass(profile, BidderProfile)
+    assert any(str(year) in header for year in range(1950, 2027)) or "FCC" in header
+    for setting in dataclasses.fields(BidderProfile):
+        assert 0.0 < getattr(profile(), setting.name) <= 1.0
+
+
+def test_the_catalog_knows_every_type() -> None:
+    assert catalog.names("bidder") == sorted(BIDDER_TYPES)
