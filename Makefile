@@ -10,9 +10,12 @@ WARM := $(VENV)/.rules-compiled
 help:  ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-lab: $(WARM)  ## the lab: a commented bargaining episode in the terminal
+lab: $(WARM)  ## the lab: a commented bargaining episode, and a market that is being gamed
 	@echo "edgeworth: one bargaining episode, played and explained."
 	@$(BIN)/edgeworth demo
+	@echo
+	@echo "edgeworth: one step of a market, five sales, with everybody in the room."
+	@$(BIN)/edgeworth market --stage 4 --steps 1
 
 test: $(WARM) check  ## lint, types and the whole quick test suite
 	@echo "edgeworth: running the tests."

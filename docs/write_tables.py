@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-README, SPEED = ROOT / "README.md", ROOT / "docs" / "speed.md"
+README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
 SCENARIOS = ("classic", "one_shot", "discounted", "walkaway", "lewis", "lewis_keep_all")
 AGENTS = ("oracle", "bayes", "concession", "agree_first", "random", "greedy")
 README_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
@@ -24,9 +24,34 @@ def yardstick_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def rates_table(result: dict[str, Any], names: tuple[str, ...]) -> str:
-    """Steps per CPU second, with quartiles."""
-    lines = ["| | steps per CPU second | quartiles |", "|---|---|---|"]
+def designers_table(result: dict[str, Any]) -> str:
+    """Every designer on every population."""
+    populations = result["populations"]
+    scores = {name: {row["designer"]: row["score"]["value"] for row in rows} for name, rows in populations.items()}
+    designers = [row["designer"] for row in next(iter(populations.values()))]
+    lines = ["| designer | " + " | ".join(f"`{name}`" for name in populations) + " |", "|---" * (len(populations) + 1) + "|"]
+    for designer in designers:
+        cells = (f"{found[designer]:.3f}" if designer in found else "–" for found in scores.values())
+        lines.append(f"| {designer} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def gains_table(result: dict[str, Any]) -> str:
+    """What the adaptive designers and the oracle gain over the best constant, with intervals."""
+    populations = [name for name in ("stages", "mixed", "held_out") if name in result["populations"]]
+    lines = ["| over the best constant | " + " | ".join(f"`{name}`" for name in populations) + " |", "|---" * (len(populations) + 1) + "|"]
+    for designer in ("oracle (told the population)", "adaptive (prior: stages)", "adaptive (prior: mixed)"):
+        cells = []
+        for name in populations:
+            gains = [row["over_best_constant"] for row in result["populations"][name] if row["designer"] == designer]
+            cells.append("–" if not gains else f"{gains[0]['value']:+.3f} ({gains[0]['low']:+.3f} to {gains[0]['high']:+.3f})")
+        lines.append(f"| {designer} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "steps") -> str:
+    """Steps or designs per CPU second, with quartiles."""
+    lines = [f"| | {unit} per CPU second | quartiles |", "|---|---|---|"]
     for name in names:
         entry = result["entries"][name]
         low, high = entry["interquartile_range"]
@@ -64,8 +89,17 @@ def pages() -> dict[Path, str]:
     yardstick, bench = _load("yardstick_bargaining.json"), _load("bench_env.json")
     readme = filled(README.read_text(encoding="utf-8"), "yardstick", yardstick_table(yardstick))
     readme = filled(readme, "rates", rates_table(bench, README_ENTRIES))
+    designers, market = _load("yardstick_auction.json"), _load("bench_market.json")
+    readme = filled(readme, "designers", designers_table(designers))
+    auction = filled(AUCTION.read_text(encoding="utf-8"), "designers", designers_table(designers))
     speed = filled(SPEED.read_text(encoding="utf-8"), "rates", rates_table(bench, tuple(bench["entries"])))
-    return {README: readme, SPEED: filled(speed, "marks", marks_table(bench))}
+    speed = filled(speed, "marks", marks_table(bench))
+    speed = filled(speed, "market rates", rates_table(market, tuple(market["entries"]), "designs"))
+    return {
+        README: readme,
+        SPEED: filled(speed, "market marks", marks_table(market)),
+        AUCTION: filled(auction, "gains", gains_table(designers)),
+    }
 
 
 def _load(name: str) -> dict[str, Any]:

@@ -12,6 +12,13 @@ from typing import Any
 import numpy as np
 
 from edgeworth import Act, NegotiationEnv, bargaining_aec
+from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.config import AuctionConfig
+from edgeworth.games.auction.chronicle import chronicle
+from edgeworth.games.auction.sale_room import SaleRoom
+from edgeworth.games.auction.state import SCORES
+from edgeworth.games.auction.story import account_line, cast_line, headline, sentences
+from edgeworth.games.auction.vocabulary import BIDDER_TYPES, SALES_PER_STEP
 from edgeworth.games.bargaining.joint_actions import encode
 
 FOLDER = Path(__file__).parent
@@ -65,6 +72,21 @@ def between_two_players(seed: int, script: Script, **options: Any) -> str:
     return "\n".join([f"bargaining_aec, seed {seed}, {options}", "", str(env.render()), "", *lines, ""])
 
 
+def in_a_market(seed: int, mechanism: str, steps: int, **options: Any) -> str:
+    """A market told sale by sale, under one mechanism from the box."""
+    room, posted = SaleRoom(AuctionConfig.from_options(**options), seed), boxed_mechanism(mechanism)
+    types = [BIDDER_TYPES[kind] for kind in room.market["type"][: room.batch.config.n_agents]]
+    lines = [f"SaleRoom, seed {seed}, {mechanism}, {options}", cast_line(types)]
+    for _ in range(steps):
+        room.post(posted)
+        for _ in range(SALES_PER_STEP):
+            sale = chronicle(room, room.run_sale())
+            bids = " ".join(f"{bid:.4f}" for bid in room.sale["bid"][: room.batch.config.n_agents])
+            lines += ["", headline(sale), f"  bids {bids}", *(f"  {line}" for line in [*sentences(sale), account_line(sale)])]
+        lines += ["", ", ".join(f"{name} {room.outcome[name]:.6f}" for name in SCORES)]
+    return "\n".join([*lines, ""])
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "heuristic_classic_seed7": lambda: against_a_partner(
         7, [(Act.PROPOSE, everything), (Act.INSIST, half), (Act.AGREE, nothing)], scenario="classic", insist_price=0.5
@@ -81,6 +103,8 @@ PAGES: dict[str, Callable[[], str]] = {
         [(Act.PROPOSE, everything), (Act.INSIST, half), (Act.DISAGREE, nothing), (Act.PROPOSE, half), (Act.AGREE, nothing)],
         disagree="passes",
     ),
+    "market_stage4_seed2": lambda: in_a_market(2, "informed_greedy", 2, stage="4"),
+    "market_of_four_seed5": lambda: in_a_market(5, "informed_greedy", 1, mix={"truthful": 0.25, "colluder": 0.75}, n_agents=4),
 }
 
 
