@@ -8,11 +8,13 @@
     ├── DataError         a data file that is missing or malformed; carries `path` and `line`
     ├── IllegalAction     an action the rules forbid now; carries `env_index` and `rule`
     ├── EpisodeOver       stepping after the end, or before the first reset
+    ├── ModelUnavailable  a language model that cannot be asked: no key, no server, no such model; carries `reason`
+    ├── NotRecorded       a prompt that a recording played back offline does not hold; carries `key`
     └── MissingExtra      a feature whose optional dependency is not installed; carries `extra`
 
 A message says what was expected, what arrived and what to do next. Nothing has changed when one of these is raised.
-InvalidOption, InvalidContext, DataError and IllegalAction are also ValueErrors, EpisodeOver is also a RuntimeError and
-MissingExtra an ImportError, so that code which knows nothing of us can catch them.
+InvalidOption, InvalidContext, DataError and IllegalAction are also ValueErrors, EpisodeOver and ModelUnavailable are also
+RuntimeErrors, NotRecorded is a LookupError and MissingExtra an ImportError, so that code which knows nothing of us can catch them.
 """
 
 from __future__ import annotations
@@ -67,6 +69,22 @@ class IllegalAction(EdgeworthError, ValueError):
 
 class EpisodeOver(EdgeworthError, RuntimeError):
     """Stepping after the end, or before the first reset."""
+
+
+class ModelUnavailable(EdgeworthError, RuntimeError):
+    """A language model that cannot be asked, with the remedy."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+
+class NotRecorded(EdgeworthError, LookupError):
+    """A prompt that a recording played back offline does not hold."""
+
+    def __init__(self, message: str, key: str) -> None:
+        self.key = key
+        super().__init__(message)
 
 
 class MissingExtra(EdgeworthError, ImportError):

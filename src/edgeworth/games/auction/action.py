@@ -59,6 +59,9 @@ def checked_action(value: Any) -> DaedalusAction:
         value = value.model_dump()  # checked anew: a copy may have been changed without checks
     if not isinstance(value, Mapping):
         raise IllegalAction(f"A mechanism is a mapping of {len(FIELDS)} fields; got {_shown(value)}.", "mechanism")
+    for key in value:
+        if not isinstance(key, str):
+            raise IllegalAction(f"Unknown field {key!r} in the mechanism. Known: {', '.join(FIELDS)}.", str(key))
     plain = {key: item.item() if isinstance(item, np.generic) else item for key, item in value.items()}
     try:
         return DaedalusAction.model_validate(plain)
@@ -92,17 +95,28 @@ def _shown(value: Any) -> str:
 def read_mechanism(path: Path | str) -> DaedalusAction:
     """A mechanism from a JSON file with exactly the eleven fields."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once_each)
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
         raise DataError(path, "is not a text file; expected a mechanism as JSON.") from error
     except json.JSONDecodeError as error:
         raise DataError(path, f"is not valid JSON: {error.msg}.", error.lineno) from error
+    except ValueError as error:
+        raise DataError(path, str(error)) from error
     try:
         return checked_action(content)
     except IllegalAction as error:
         raise DataError(path, str(error)) from error
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"names {twice!r} twice; expected every field once.")
+    return content
 
 
 def mechanism_rows(actions: Sequence[DaedalusAction | Mapping[str, Any]]) -> NDArray[np.void]:
@@ -126,8 +140,9 @@ def action_of(row: np.void) -> DaedalusAction:
 
 def check_rows(rows: NDArray[np.void]) -> None:
     """Refuse rows that no mechanism has; the batch's counterpart of `checked_action`."""
-    if rows.dtype != MECHANISM:
-        raise IllegalAction(f"Mechanisms have dtype {rows.dtype}; expected the record MECHANISM (see mechanism_rows).", "mechanism")
+    if not isinstance(rows, np.ndarray) or rows.dtype != MECHANISM:
+        what = f"dtype {rows.dtype}" if isinstance(rows, np.ndarray) else f"type {type(rows).__name__}"
+        raise IllegalAction(f"Mechanisms have {what}; expected the record MECHANISM (see mechanism_rows).", "mechanism")
     for name in NUMBERS:
         _refuse(rows, name, ~((rows[name] >= 0.0) & (rows[name] <= HIGHEST[name])), f"a number from 0 to {HIGHEST[name]:g}")
     for name, words in CHOICES.items():

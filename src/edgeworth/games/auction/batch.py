@@ -89,9 +89,9 @@ class MarketBatch:
     def _refuse(self, mechanisms: Rows, steps: int = 1) -> None:
         if not self.started:
             raise EpisodeOver("The market has not opened; call reset() first.")
-        if mechanisms.shape != (self.size,):
-            raise IllegalAction(f"{mechanisms.shape} mechanisms for {self.size} markets; expected one each.", "mechanism")
         check_rows(mechanisms)
+        if mechanisms.shape != (self.size,):
+            raise IllegalAction(f"Mechanisms of shape {mechanisms.shape} for {self.size} markets; expected one each.", "mechanism")
         last = int(self.markets["step"].max())
         if last + steps > self.config.episode_length:
             slot = int(self.markets["step"].argmax())
@@ -117,19 +117,19 @@ def share_out(work: Callable[[slice], Any], size: int, threads: int) -> None:
         list(pool.map(work, slices))
 
 
-def open_markets(config: AuctionConfig, seeds: Sequence[int] | NDArray[np.int64]) -> Rows:
-    """Fresh markets, one per seed."""
+def open_markets(config: AuctionConfig, seeds: Sequence[int] | NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """Fresh markets, one per seed, and the model that they follow."""
     batch = MarketBatch(config, len(seeds))
     batch.seed(seeds)
     batch.reset()
-    return batch.markets
+    return batch.markets, batch.model
 
 
-def step_markets(markets: Rows, mechanisms: Rows, model: Rows | None = None) -> tuple[Rows, Rows]:
+def step_markets(markets: Rows, mechanisms: Rows, model: Rows) -> tuple[Rows, Rows]:
     """The markets and outcomes after one step; `markets` stays as it was, so a search can try many mechanisms from one moment."""
     check_rows(mechanisms)
     after, outcomes = markets.copy(), np.zeros(len(markets), OUTCOME)
-    rules.step_batch(after, mechanisms, MarketModel().as_record() if model is None else model, np.zeros(1, DESK), outcomes)
+    rules.step_batch(after, mechanisms, model, np.zeros(1, DESK), outcomes)
     return after, outcomes
 
 

@@ -27,6 +27,5 @@ def measure_first_best(market: Record, model: Record, terms: Record, sale: Recor
             tally.entitlement[ladder.seat[k]] += worth - ladder.payment[k]
         else:
             welfare += terms.quality[k] * own
-    sale.lowest_winner = ladder.bid[terms.lots - 1] if ladder.sold == terms.lots else own
     sale.first_best = welfare
     sale.competitive_profit = profit

@@ -1,18 +1,15 @@
 """The bids of people who compete: what everybody would bid if there were no ring and no false names.
 
 A bidder bids θ v with the shading it has learnt, give or take a tremble. An announced reserve is met or left alone; a secret one
-may void a bid. Ties are broken by chance.
+may void a bid.
 """
 
 from __future__ import annotations
 
 from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.bidders.exploiter import overbid_factor
-from edgeworth.games.auction.purposes import TIE_BREAK, TREMBLE, chance
+from edgeworth.games.auction.purposes import TREMBLE, chance
 from edgeworth.games.auction.vocabulary import EXPLOITER, TRUTHFUL
-
-TIE_BREAKER = 1e-7
-"""Most that chance adds to a bid."""
 
 
 @compiled_apart
@@ -41,9 +38,5 @@ def competitive_bid(market: Record, mechanism: Record, model: Record, sale: Reco
     if market.type[i] == EXPLOITER:
         bid *= overbid_factor(mechanism.withdrawal_penalty, model)
     if mechanism.reveal_reserve:
-        if sale.value[i] < mechanism.reserve_price:
-            return 0.0
-        bid = max(bid, mechanism.reserve_price)
-    if bid <= 0.0:
-        return 0.0
-    return bid + TIE_BREAKER * chance(market, TIE_BREAK, i)
+        return max(bid, mechanism.reserve_price) if sale.value[i] >= mechanism.reserve_price else 0.0
+    return bid

@@ -103,7 +103,7 @@ def audit_losers(market: Record, mechanism: Record, model: Record, terms: Record
     """Screen the losing bids; fine whom the policy fines; count what the ring will remember."""
     caught, exposed = 0.0, 0.0
     for i in range(market.n):
-        if sale.served[i] or not looks_like_cover(sale.bid[i], mechanism.reserve_price, model):
+        if sale.served[i] or sale.withdrew[i] or not looks_like_cover(sale.bid[i], mechanism.reserve_price, model):
             continue
         tally.covers += 1.0
         if mechanism.coalition_policy == ALLOW:

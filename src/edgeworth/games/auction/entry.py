@@ -54,7 +54,8 @@ def write_burden(n: Int, mechanism: Record, model: Record, terms: Record) -> Non
     band = model.enforcement.band_above + min(mechanism.reserve_price, model.enforcement.band_below)
     burden = terms.innocent_rate * band * terms.collusion_fine
     burden += model.enforcement.shill_mistake / n * terms.shill_fine
-    burden += model.withdrawals.shock_chance * (terms.lots / n) * model.entry.expected_charge * mechanism.withdrawal_penalty
+    charge = model.entry.expected_charge * terms.scale * mechanism.withdrawal_penalty
+    burden += model.withdrawals.shock_chance * (terms.lots / n) * charge
     if mechanism.reveal_competing_bids:
         burden += model.entry.privacy_cost * terms.scale
     if mechanism.coalition_policy == RESTRICT or mechanism.coalition_policy == PENALIZE_CONFIRMED:

@@ -7,9 +7,11 @@ is the whole step of a designer; a researcher who wants to see every sale calls 
 
 from __future__ import annotations
 
+import math
+
 from edgeworth.compiled import Array, Int, Record, compiled_apart
 from edgeworth.games.auction.benchmark import measure_first_best
-from edgeworth.games.auction.bidding import TIE_BREAKER, write_competitive_bids
+from edgeworth.games.auction.bidding import write_competitive_bids
 from edgeworth.games.auction.disclosure import write_disclosure_terms
 from edgeworth.games.auction.enforcement import audit_losers, draw_scruples, write_enforcement_terms
 from edgeworth.games.auction.entry import decide_entry, draw_entry_costs, write_burden
@@ -86,10 +88,9 @@ def run_sale_with_bids(market: Record, mechanism: Record, model: Record, desk: R
     sale.entrants, sale.members, sale.kept, sale.cheats, sale.shills = 0, 0, 0, 0, 0
     sale.at_war = False
     for i in range(market.n):
-        bid = bids[i] + TIE_BREAKER * chance(market, TIE_BREAK, i) if bids[i] > 0.0 else 0.0
-        sale.bid[i], sale.genuine[i], sale.competitive[i] = bid, min(bids[i], sale.value[i]), bids[i]
+        sale.bid[i], sale.genuine[i], sale.competitive[i] = bids[i], min(bids[i], sale.value[i]), bids[i]
         sale.shading[i], sale.covering[i], sale.cheated[i], sale.member[i] = 1.0, 0, 0, 0
-        sale.present[i] = bid > 0.0
+        sale.present[i] = bids[i] > 0.0
         if sale.present[i]:
             sale.entrants += 1
     sale.bids = market.n
@@ -102,11 +103,13 @@ def begin_sale(market: Record, model: Record, terms: Record, sale: Record, tally
     """A new day: values, their first best, and an empty account for everybody."""
     market.sale += 1
     draw_values(market, model, sale)
+    first_seat = math.floor(chance(market, TIE_BREAK, 0) * market.n)
+    sale.ladder.first_seat, sale.trial.first_seat = first_seat, first_seat
     measure_first_best(market, model, terms, sale, tally)
     sale.welfare, sale.profit, sale.fines = 0.0, 0.0, 0.0
     sale.took_turns = False
     for i in range(market.n):
-        sale.surplus[i], sale.won[i], sale.served[i] = 0.0, 0, False
+        sale.surplus[i], sale.won[i], sale.served[i], sale.withdrew[i] = 0.0, 0, False, False
 
 
 @compiled_apart

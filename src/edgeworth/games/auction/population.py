@@ -143,6 +143,10 @@ def draw_types(market: Record, populations: Array) -> None:
         for i in range(market.n):
             if market.type[i] == COLLUDER:
                 market.type[i] = SHADER
+    for t in range(TYPES):
+        market.count[t] = 0
+    for i in range(market.n):
+        market.count[market.type[i]] += 1
 
 
 @compiled_apart

@@ -6,7 +6,8 @@ Bids are per unit of quality. The best bid takes the best lot, and so on down. W
 * `second_price`: p_k = q_k c_(k+1), the generalised second price (Edelman, Ostrovsky and Schwarz 2007; Varian 2007);
 * `vcg`:          p_k = Σ_(j>=k) (q_j - q_(j+1)) c_(j+1), what the winner's presence costs the others (Vickrey, Clarke, Groves).
 
-With one lot the last two are the same; for the same bids VCG <= GSP <= GFP lot by lot. Bids below the reserve are void.
+With one lot the last two are the same; for the same bids VCG <= GSP <= GFP lot by lot. Bids below the reserve are void. Equal bids are
+ranked in the order of seats, beginning with a seat that each sale draws anew.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from edgeworth.games.auction.vocabulary import FIRST_PRICE, SECOND_PRICE
 def rank_bids(bids: Array, count: Int, reserve: Real, depth: Int, ladder: Record) -> None:
     """Write the highest `depth` valid bids into the ladder, best first, with the seats they came from."""
     ranked = 0
-    for i in range(count):
+    for turn in range(count):
+        i = turn + ladder.first_seat
+        if i >= count:
+            i -= count
         bid = bids[i]
         if bid < reserve or bid <= 0.0:
             continue

@@ -25,7 +25,7 @@ from edgeworth.games.auction.vocabulary import SALES_PER_STEP, TRUTHFUL
 
 NEGLIGIBLE = 1e-9
 LEAST_SHARE, MOST_SHARE = 0.02, 0.98
-"""Bounds of the competitive share, against degenerate draws."""
+"""Bounds of the seller's share, against degenerate draws."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ def open_tally(market: Record, tally: Record) -> None:
         tally.surplus[i], tally.entitlement[i], tally.won[i] = 0.0, 0.0, 0.0
     tally.welfare, tally.first_best, tally.profit, tally.competitive_profit, tally.gains = 0.0, 0.0, 0.0, 0.0, 0.0
     tally.fines, tally.entrants, tally.shills, tally.wars, tally.ring_activity = 0.0, 0.0, 0.0, 0.0, 0.0
-    tally.bids, tally.bid_sum, tally.bid_squares, tally.covers, tally.honest_covers = 0.0, 0.0, 0.0, 0.0, 0.0
+    tally.bids, tally.bid_sum, tally.bid_squares, tally.covers = 0.0, 0.0, 0.0, 0.0
+    tally.honest_covers, tally.honest_bids = 0.0, 0.0
     tally.gap, tally.withdrawals, tally.unsold, tally.shading, tally.shaders = 0.0, 0.0, 0.0, 0.0, 0.0
     tally.points = 0
     if market.has_past:
@@ -80,7 +81,7 @@ def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, 
     tally.wars += 1.0 if sale.at_war else 0.0
     if sale.kept > 0:
         tally.ring_activity += 0.5 if sale.cheats > 0 else 1.0
-    tally.honest_covers += honest_cover_share(market, mechanism, model, sale)
+    count_honest_covers(market, mechanism, model, terms, sale, tally)
     tally.welfare += sale.welfare
     tally.first_best += sale.first_best
     tally.gains += sale.first_best - model.lots.seller_value * terms.total_quality
@@ -92,14 +93,20 @@ def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, 
 
 
 @compiled_apart
-def honest_cover_share(market: Record, mechanism: Record, model: Record, sale: Record) -> Real:
-    """The share of suspicious bids that these values would show if everybody bid truthfully."""
-    suspicious = 0.0
+def count_honest_covers(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
+    """Bids, and suspicious ones among them, that these entrants would show if all of them bid their values."""
+    reserve = mechanism.reserve_price
     for i in range(market.n):
-        loses = sale.value[i] < max(sale.lowest_winner, mechanism.reserve_price)
-        if loses and looks_like_cover(sale.value[i], mechanism.reserve_price, model):
-            suspicious += 1.0
-    return suspicious / market.n
+        if not sale.present[i] or (mechanism.reveal_reserve and sale.value[i] < reserve):
+            continue
+        tally.honest_bids += 1.0
+        if looks_like_cover(sale.value[i], reserve, model):
+            better = 0
+            for j in range(market.n):
+                if sale.present[j] and sale.value[j] > sale.value[i]:
+                    better += 1
+            if better >= terms.lots or sale.value[i] < reserve:
+                tally.honest_covers += 1.0
 
 
 @compiled_apart
@@ -124,15 +131,21 @@ def write_outcome(market: Record, model: Record, terms: Record, tally: Record, o
 @compiled_apart
 def gains_split(tally: Record, n: Int) -> Real:
     """How close the seller's share of the realised gains comes to its competitive share."""
-    competitive = min(max(tally.competitive_profit / max(tally.gains, NEGLIGIBLE), LEAST_SHARE), MOST_SHARE)
+    competitive = bounded_share(tally.competitive_profit / max(tally.gains, NEGLIGIBLE))
     bidders = 0.0
     for i in range(n):
         bidders += tally.surplus[i]
     seller, bidders = max(tally.profit, 0.0), max(bidders, 0.0)
     if seller + bidders <= NEGLIGIBLE:
         return 0.0
-    share = seller / (seller + bidders)
+    share = bounded_share(seller / (seller + bidders))
     return min(1.0, min(share / competitive, (1.0 - share) / (1.0 - competitive)))
+
+
+@compiled_apart
+def bounded_share(share: Real) -> Real:
+    """A share of the gains, kept away from 0 and 1, where ratios of shares mean nothing."""
+    return min(max(share, LEAST_SHARE), MOST_SHARE)
 
 
 @compiled_apart
@@ -189,7 +202,8 @@ def write_truth(tally: Record, n: Int, outcome: Record) -> None:
     outcome.profit_ratio = tally.profit / max(tally.competitive_profit, NEGLIGIBLE)
     outcome.shading = tally.shading / tally.shaders if tally.shaders > 0.0 else 1.0
     outcome.ring_activity = tally.ring_activity / SALES_PER_STEP
-    outcome.collusion_signal = outcome.cover_share - tally.honest_covers / SALES_PER_STEP
+    honest = tally.honest_covers / tally.honest_bids if tally.honest_bids > 0.0 else 0.0
+    outcome.collusion_signal = outcome.cover_share - honest
     outcome.shills = tally.shills / SALES_PER_STEP
     outcome.wars = tally.wars / SALES_PER_STEP
     outcome.fines = tally.fines

@@ -118,6 +118,7 @@ LADDER = record(
         ("bid", np.float64, (LADDER_DEPTH,)),
         ("seat", np.int64, (LADDER_DEPTH,)),  # n and above are false names
         ("payment", np.float64, (LADDER_DEPTH,)),
+        ("first_seat", np.int64),  # who comes first among equal bids
         ("ranked", np.int64),
         ("sold", np.int64),
         ("revenue", np.float64),
@@ -130,7 +131,6 @@ SALE = record(
         ("value", np.float64, (N,)),
         ("first_best", np.float64),
         ("competitive_profit", np.float64),
-        ("lowest_winner", np.float64),  # the lowest value that wins a lot in the first best
         ("present", np.int8, (N,)),
         ("entrants", np.int64),
         ("feared", np.float64, (K,)),  # cut-offs as an entrant fears them
@@ -163,6 +163,7 @@ SALE = record(
         ("surplus", np.float64, (N,)),
         ("won", np.int64, (N,)),
         ("served", np.int8, (N,)),
+        ("withdrew", np.int8, (N,)),
         ("caught", np.float64),
         ("exposed", np.float64),
         ("position", np.int64, (N,)),  # lot taken, or `lots`
@@ -198,6 +199,7 @@ TALLY = record(
                 "bid_squares",
                 "covers",
                 "honest_covers",
+                "honest_bids",
                 "gap",
                 "withdrawals",
                 "unsold",

@@ -15,8 +15,8 @@ from edgeworth.games.auction.vocabulary import FIRST_PRICE, VCG
 
 @compiled_apart
 def winning_value(cutoff: Real, shading: Real, reserve: Real) -> Real:
-    """The least value that outbids a cut-off, at most 1."""
-    return reserve if cutoff <= reserve else min(cutoff / shading, 1.0)
+    """The least value that outbids a cut-off, at most 1; a rival at the reserve has to be outbid too."""
+    return reserve if cutoff < reserve else min(cutoff / shading, 1.0)
 
 
 @compiled_apart

@@ -37,9 +37,9 @@ def settle_unsold(market: Record, model: Record, terms: Record, sale: Record) ->
 
 @compiled_apart
 def best_unserved(market: Record, sale: Record, least: Real) -> Int:
-    """The entrant without a lot whose genuine bid is highest and above the seller's own value, or NOBODY."""
+    """The entrant without a lot (and who gave none back) whose genuine bid is highest and above the seller's own value, or NOBODY."""
     best, who = least, NOBODY
     for i in range(market.n):
-        if sale.present[i] and not sale.served[i] and sale.genuine[i] > best:
+        if sale.present[i] and not sale.served[i] and not sale.withdrew[i] and sale.genuine[i] > best:
             best, who = sale.genuine[i], i
     return who

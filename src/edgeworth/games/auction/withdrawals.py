@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from edgeworth.compiled import Int, Real, Record, compiled_apart
-from edgeworth.games.auction.bidding import TIE_BREAKER
 from edgeworth.games.auction.purposes import REAWARD, SHOCK, SHOCK_SIZE, chance
 
 
@@ -66,6 +65,7 @@ def keep_or_withdraw(market: Record, model: Record, terms: Record, sale: Record,
     if worth - sale.ladder.payment[k] < -damages:
         sale.surplus[seat] -= damages
         sale.profit += damages
+        sale.withdrew[seat] = True
         return False
     hand_over(terms, model, sale, seat, k, worth, sale.ladder.payment[k])
     return True
@@ -80,7 +80,7 @@ def reaward(market: Record, model: Record, terms: Record, sale: Record, k: Int, 
     if seat >= market.n or chance(market, REAWARD, k) >= model.withdrawals.reaward_chance:
         return False
     price = sale.ladder.bid[next_in_line]
-    if price > sale.value[seat] + TIE_BREAKER:
+    if price > sale.value[seat]:
         return False
     hand_over(terms, model, sale, seat, k, terms.quality[k] * sale.value[seat], terms.quality[k] * price)
     return True
