@@ -216,3 +216,20 @@ def test_bad_designers_are_refused(tmp_path: Path) -> None:
     broken.write_text(json.dumps({**boxed_mechanism("mixed").model_dump(), "tax": 1}), encoding="utf-8")
     with pytest.raises(DataError, match="Unknown field 'tax'"):
         Fixed(str(broken))
+
+
+# Permission and punishment
+
+
+@pytest.mark.parametrize("stage", ["3", "4"])
+def test_allowing_rings_costs_the_best_mechanism_dearly_where_there_is_one(stage: str) -> None:
+    best = boxed_mechanism(f"stage_{stage}").model_dump()
+    own, allowed = stage_scores(mechanism_rows([best, {**best, "coalition_policy": "allow"}]), stage, 600)
+    assert paired_difference(own, allowed).low >= 0.05
+
+
+@pytest.mark.parametrize("policy", ["restrict", "penalize_suspected", "penalize_confirmed"])
+def test_policing_honest_bidders_only_costs(policy: str) -> None:
+    best = boxed_mechanism("stage_0").model_dump()
+    own, policed = stage_scores(mechanism_rows([best, {**best, "coalition_policy": policy, "collusion_penalty": 1.0}]), "0", 600)
+    assert paired_difference(own, policed).low > 0.0

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from edgeworth.cli.console import AsJson, Seed, command_line, out, print_json, write_json
+from edgeworth.cli.console import AsJson, Seed, command_line, deliver, out
 from edgeworth.cli.progress import progress
 from edgeworth.errors import InvalidOption
 
@@ -46,14 +46,8 @@ def bench_env(
     with progress() as task:
         measured = measure(repeats=repeats, seconds=seconds, seed=seed, check=check, progress=task("measuring"))
     result = {"command": command_line(), **measured}
-    if out_file is not None:
-        write_json(out_file, result)
-    if as_json:
-        print_json(result)
-    else:
-        out.print(_rates_table(result, "Steps per CPU second, one core", "steps/s", "plain_play", "times plain"))
-        out.print()
-        out.print(_marks_table(result))
+    titles = ("Steps per CPU second, one core", "steps/s", "plain_play", "times plain")
+    deliver(result, as_json, out_file, lambda: _show(result, *titles))
 
 
 @app.command("market")
@@ -75,14 +69,8 @@ def bench_market(
     with progress() as task:
         measured = measure(repeats=repeats, seconds=seconds, seed=seed, prototype=prototype, progress=task("measuring"))
     result = {"command": command_line(), **measured}
-    if out_file is not None:
-        write_json(out_file, result)
-    if as_json:
-        print_json(result)
-    else:
-        out.print(_rates_table(result, "Designs per CPU second, one core", "designs/s", "uncompiled", "times uncompiled"))
-        out.print()
-        out.print(_marks_table(result))
+    titles = ("Designs per CPU second, one core", "designs/s", "uncompiled", "times uncompiled")
+    deliver(result, as_json, out_file, lambda: _show(result, *titles))
 
 
 def load_benchmark(name: str) -> Any:
@@ -95,6 +83,12 @@ def load_benchmark(name: str) -> Any:
     if str(CHECKOUT) not in sys.path:
         sys.path.insert(0, str(CHECKOUT))
     return importlib.import_module(f"benchmarks.{name}")
+
+
+def _show(result: dict[str, Any], title: str, unit: str, base: str, times: str) -> None:
+    out.print(_rates_table(result, title, unit, base, times))
+    out.print()
+    out.print(_marks_table(result))
 
 
 def _rates_table(result: dict[str, Any], title: str, unit: str, base: str, times: str) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 import yaml
 from rich.console import Console
 
+from edgeworth import catalog
 from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.errors import InvalidOption
 
@@ -58,6 +60,23 @@ def write_json(path: Path, value: Any) -> None:
     fresh.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     fresh.replace(path)
     err.print(f"Wrote {path}.")
+
+
+def deliver(result: dict[str, Any], as_json: bool, out_file: Path | None, show: Callable[[], None]) -> None:
+    """Hand over a finished result: into its file if one is named, and as one object or as tables for people."""
+    if out_file is not None:
+        write_json(out_file, result)
+    if as_json:
+        print_json(result)
+    else:
+        show()
+
+
+def draw(result: dict[str, Any], figure: Path | None, drawer: str) -> None:
+    """Draw a result into a file, if one is named, by `"module:function"`; the drawing library is loaded only then."""
+    if figure is not None:
+        catalog.load(drawer)(result, figure)
+        err.print(f"Drew {figure}.")
 
 
 def game_config(scenario: str, partner: str | None, settings: list[str] | None) -> BargainingConfig:

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from edgeworth.agents.designers.fixed import boxed_mechanism
-from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, command_line, err, out, print_json, write_json
+from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, command_line, deliver, draw, out
 from edgeworth.cli.progress import progress
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.sensitivity import Level, Sensitivity, best_mechanism, sensitivity
@@ -50,19 +50,14 @@ def sensitivity_command(
         "seeds": f"{seed} to {seed + episodes - 1}",
         "stages": [entry.as_dict() for entry in found],
     }
-    if out_file is not None:
-        write_json(out_file, result)
-    if figure is not None:
-        from edgeworth.evaluation.auction_figures import draw_sensitivity
+    draw(result, figure, "edgeworth.evaluation.auction_figures:draw_sensitivity")
 
-        draw_sensitivity(result, figure)
-        err.print(f"Drew {figure}.")
-    if as_json:
-        print_json(result)
-    else:
+    def show() -> None:
         for entry in found:
             out.print(_table(entry))
             out.print()
+
+    deliver(result, as_json, out_file, show)
 
 
 def _base(mechanism: str | None, stage: str) -> Any:

@@ -14,11 +14,11 @@ from edgeworth.cli.console import (
     Settings,
     auction_config,
     command_line,
+    deliver,
+    draw,
     err,
     game_config,
     out,
-    print_json,
-    write_json,
 )
 from edgeworth.cli.progress import progress
 from edgeworth.config import scenario_names
@@ -90,21 +90,16 @@ def _bargaining(
         "seeds": f"{seed} to {seed + contexts - 1} (blind plans: to {seed + plan_contexts - 1})",
         "scenarios": [table.as_dict() for table in tables],
     }
-    if out_file is not None:
-        write_json(out_file, result)
-    if figure is not None:
-        from edgeworth.evaluation.figures import draw_yardsticks
+    draw(result, figure, "edgeworth.evaluation.figures:draw_yardsticks")
 
-        draw_yardsticks(result, figure)
-        err.print(f"Drew {figure}.")
-    if as_json:
-        print_json(result)
-    else:
+    def show() -> None:
         for table in tables:
             out.print(_rich_table(table))
             for note in table.notes:
                 err.print(f"A row is missing: {note}", soft_wrap=True)
             out.print()
+
+    deliver(result, as_json, out_file, show)
 
 
 def _auction(
@@ -132,19 +127,14 @@ def _auction(
         "episodes": episodes,
         "populations": {name: [row.as_dict() for row in rows] for name, rows in tables.items()},
     }
-    if out_file is not None:
-        write_json(out_file, result)
-    if figure is not None:
-        from edgeworth.evaluation.designer_figures import draw_designers
+    draw(result, figure, "edgeworth.evaluation.designer_figures:draw_designers")
 
-        draw_designers(result, figure)
-        err.print(f"Drew {figure}.")
-    if as_json:
-        print_json(result)
-    else:
+    def show() -> None:
         for name, rows in tables.items():
             out.print(_designer_table(name, rows))
             out.print()
+
+    deliver(result, as_json, out_file, show)
 
 
 def _designer_table(population: str, rows: list[Row]) -> Table:
