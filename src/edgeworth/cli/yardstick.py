@@ -140,12 +140,12 @@ def _auction(
 def _designer_table(population: str, rows: list[Row]) -> Table:
     title = f"population {population}: mean score R per step"
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    shown.add_column("designer")
-    for name in ("R", "95 % interval", "over the best constant", "episodes"):
+    shown.add_column("designer", no_wrap=True)
+    for name in ("R", "95 % interval", "over best constant", "episodes"):
         shown.add_column(name, justify="right")
     for row in rows:
         e, d = row.score, row.over_best_constant
-        gain = f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]" if d.value else "–"
+        gain = f"{d.value:+.3f} ±{(d.high - d.low) / 2:.3f}" if d.value else "–"
         shown.add_row(row.designer, f"{e.value:.3f}", f"{e.low:.3f} – {e.high:.3f}", gain, f"{e.n:,}")
     return shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ MARKS = {
     "informed_greedy": ("^", LIGHT, 54),
     "uniform": ("x", INK, 40),
 }
+BAND = "#f1f1f1"
+TITLE_WIDTH = 105
 SPREAD = 0.11
 """How far apart the designers of one population stand, in rows."""
 
@@ -26,7 +29,8 @@ def draw_designers(result: dict[str, Any], path: Path) -> None:
     populations = result["populations"]
     figure, axes = plt.subplots(figsize=(8.2, 1.6 + 0.62 * len(populations)))
     for y, rows in enumerate(populations.values()):
-        axes.axhline(y, color="#eeeeee", lw=14, zorder=0)
+        if y % 2 == 0:
+            axes.axhspan(y - 0.5, y + 0.5, color=BAND, zorder=0, lw=0)
         for row in rows:
             marker, colour, size = MARKS[row["designer"]]
             height = y + SPREAD * (list(MARKS).index(row["designer"]) - 3)
@@ -37,11 +41,12 @@ def draw_designers(result: dict[str, Any], path: Path) -> None:
             axes.scatter(score["value"], height, marker=marker, s=size, color=colour, zorder=3, label=label, **edge)
     axes.set_yticks(range(len(populations)), [_name(name) for name in populations])
     axes.set_ylim(len(populations) - 0.5, -0.5)
-    axes.set_xlim(0.0, 0.8)
+    axes.set_xlim(0.15, 0.75)
     axes.set_xlabel("mean score R per step, with 95 % interval (1 = the competitive market)")
-    axes.set_title(_finding(populations), fontsize=10, loc="left")
-    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.45, -0.13), ncol=4)
     axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle("\n".join(textwrap.wrap(_finding(populations), TITLE_WIDTH)), fontsize=10, x=0.02, ha="left")
+    figure.legend(*axes.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower center", ncol=4)
+    figure.tight_layout(rect=(0.0, 0.09, 1.0, 1.0))
     save_figure(plt, figure, path)
 
 
@@ -58,4 +63,7 @@ def _finding(populations: dict[str, list[dict[str, Any]]]) -> str:
         return "Designers by population"
     gain = gains[0]
     interval = f"[{gain['low']:+.3f}, {gain['high']:+.3f}]"
-    return f"Looking is worth {gain['value']:+.3f} {interval} over the best constant where being told is worth {told[0]:+.3f} (stages)"
+    return (
+        f"On the mixture of the stages, looking is worth {gain['value']:+.3f} {interval} over the best constant mechanism,"
+        f" and being told who is in the room {told[0]:+.3f}."
+    ).replace("-", "−")
