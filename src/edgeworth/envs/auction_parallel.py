@@ -210,7 +210,7 @@ class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
             ladder = self.last_sale["ladder"]
             for lot in range(ladder["sold"]):
                 if ladder["seat"][lot] == seat:
-                    return lot, min(float(ladder["payment"][lot]), self.highest_bid)  # ties are broken above it
+                    return lot, float(ladder["payment"][lot])
         return NO_LOT, 0.0
 
     def _observations(self) -> dict[str, Observation]:
@@ -246,7 +246,7 @@ class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
             shown["winners"][:sold] = ladder["seat"][:sold]
         if self.mechanism.reveal_clearing_price:
             prices = ladder["payment"][:sold] / self.qualities[:sold]
-            shown["clearing_price"][:] = min(prices.min(), self.highest_bid) if sold else 0.0
+            shown["clearing_price"][:] = prices.min() if sold else 0.0
         if self.mechanism.reveal_bid_distribution:
             places = (bids[bids > 0.0] / self.bin_width).astype(np.int64)
             shown["bid_histogram"][:] = np.bincount(places, minlength=self._bins)
