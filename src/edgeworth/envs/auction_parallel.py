@@ -245,7 +245,7 @@ class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
             shown["winners"][:] = len(self.possible_agents)
             shown["winners"][:sold] = ladder["seat"][:sold]
         if self.mechanism.reveal_clearing_price:
-            prices = ladder["payment"][:sold] / self.qualities[:sold]
+            prices = ladder["payment"][:sold] / self.room.terms["quality"][:sold]
             shown["clearing_price"][:] = prices.min() if sold else 0.0
         if self.mechanism.reveal_bid_distribution:
             places = (bids[bids > 0.0] / self.bin_width).astype(np.int64)
