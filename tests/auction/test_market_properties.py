@@ -28,7 +28,7 @@ from edgeworth.games.auction.state import OUTCOME, SCORES
 from edgeworth.games.auction.vocabulary import ALLOW, AUCTION_TYPES, PENALIZE_CONFIRMED, PENALIZE_SUSPECTED, RESTRICT, SALES_PER_STEP
 
 SEEDS = st.integers(0, 2**63 - 1)
-PRICES = st.floats(0.0, 1.25, allow_nan=False)
+PRICES = st.floats(0.0, 1.25, allow_nan=False, allow_subnormal=False)
 BIDS = st.lists(PRICES, min_size=1, max_size=16).map(lambda bids: np.array(bids))
 LOTS = st.integers(1, 6).map(graded)
 KINDS = st.sampled_from(AUCTION_TYPES)

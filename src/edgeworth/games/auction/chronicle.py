@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from edgeworth.compiled import Record
-from edgeworth.games.auction.enforcement import looks_like_cover
+from edgeworth.games.auction.enforcement import is_suspicious
 from edgeworth.games.auction.purposes import (
     AUDIT,
     RING_COORDINATION,
@@ -177,7 +177,7 @@ def chronicle(room: SaleRoom, sale: np.void) -> Chronicle:
 def _unsettled(sale: Record) -> Record:
     """A copy of the sale with nothing settled yet."""
     again = sale.copy()
-    again.surplus[:], again.won[:], again.served[:] = 0.0, 0, 0
+    again.surplus[:], again.won[:], again.served[:], again.withdrew[:] = 0.0, 0, 0, 0
     again.welfare, again.profit, again.fines = 0.0, 0.0, 0.0
     return again
 
@@ -296,8 +296,7 @@ def _collusion_fines(records: _Records) -> list[Fine]:
     market, mechanism, model, terms, sale, _ = records
     amount, fines = float(terms.collusion_fine), []
     for i in range(int(market.n)):
-        suspicious = not sale.served[i] and looks_like_cover(sale.bid[i], mechanism.reserve_price, model)
-        if mechanism.coalition_policy == ALLOW or not suspicious:
+        if mechanism.coalition_policy == ALLOW or not is_suspicious(sale, i, mechanism, model):
             continue
         guilty = bool(sale.covering[i])
         if chance(market, AUDIT, i) < (terms.guilty_rate if guilty else terms.innocent_rate):

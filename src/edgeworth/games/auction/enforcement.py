@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from edgeworth.compiled import Flag, Real, Record, compiled_apart
+from edgeworth.compiled import Flag, Int, Real, Record, compiled_apart
 from edgeworth.games.auction.purposes import AUDIT, SCRUPLE, chance
 from edgeworth.games.auction.vocabulary import ALLOW, PENALIZE_CONFIRMED, PENALIZE_SUSPECTED, RESTRICT
 
@@ -99,11 +99,18 @@ def looks_like_cover(bid: Real, reserve: Real, model: Record) -> Flag:
 
 
 @compiled_apart
+def is_suspicious(sale: Record, i: Int, mechanism: Record, model: Record) -> Flag:
+    """Whether a bidder lost with a bid that looks like cover; who won and withdrew has not lost."""
+    lost = not sale.served[i] and not sale.withdrew[i]
+    return lost and looks_like_cover(sale.bid[i], mechanism.reserve_price, model)
+
+
+@compiled_apart
 def audit_losers(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
     """Screen the losing bids; fine whom the policy fines; count what the ring will remember."""
     caught, exposed = 0.0, 0.0
     for i in range(market.n):
-        if sale.served[i] or sale.withdrew[i] or not looks_like_cover(sale.bid[i], mechanism.reserve_price, model):
+        if not is_suspicious(sale, i, mechanism, model):
             continue
         tally.covers += 1.0
         if mechanism.coalition_policy == ALLOW:
