@@ -13,6 +13,7 @@ from edgeworth import catalog
 from edgeworth.envs import register_environments
 
 if TYPE_CHECKING:
+    from edgeworth.agents.features import HintAdapter
     from edgeworth.config import AuctionConfig, BargainingConfig
     from edgeworth.envs.auction_parallel import auction_parallel
     from edgeworth.envs.bargaining_aec import bargaining_aec, bargaining_parallel
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from edgeworth.envs.daedalus_flat import DaedalusFlatEnv
     from edgeworth.envs.daedalus_vector import DaedalusVectorEnv
     from edgeworth.envs.flat_action import FlatActionEnv, FlatActionVectorEnv
+    from edgeworth.envs.hint_injector import HintInjectorEnv, HintInjectorVectorEnv
     from edgeworth.envs.negotiation import NegotiationEnv
     from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
     from edgeworth.errors import EdgeworthError
@@ -45,6 +47,9 @@ __all__ = [
     "EdgeworthError",
     "FlatActionEnv",
     "FlatActionVectorEnv",
+    "HintAdapter",
+    "HintInjectorEnv",
+    "HintInjectorVectorEnv",
     "MarketBatch",
     "NegotiationEnv",
     "NegotiationVectorEnv",

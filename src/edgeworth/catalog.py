@@ -1,8 +1,8 @@
 """Every public name, and where it lives.
 
 Each table maps a name that users write to `"module:Class"`. Nothing is imported until it is asked for, and a wrong name is answered with
-its neighbour. A new partner, context source, negotiator or scenario view is one file and one line here; `tests/contract/` runs over
-these tables.
+its neighbour. A new partner, context source, negotiator, hint provider or scenario view is one file and one line here; `tests/contract/`
+runs over these tables.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ NEGOTIATORS = {
     "random": "edgeworth.agents.negotiators.random:RandomLegal",
 }
 
+HINTS = {
+    "bayes": "edgeworth.agents.hints.bayes:Bayes",
+    "expert": "edgeworth.agents.hints.expert:Expert",
+    "none": "edgeworth.agents.hints.none:NoHints",
+    "random": "edgeworth.agents.hints.random:RandomHints",
+}
+
 BIDDERS = {
     "colluder": "edgeworth.games.auction.bidders.colluder:Colluder",
     "dropout": "edgeworth.games.auction.bidders.dropout:Dropout",
@@ -54,6 +61,15 @@ DESIGNERS = {
     "informed_greedy": "edgeworth.agents.designers.fixed:InformedGreedy",
     "oracle": "edgeworth.agents.designers.oracle:Oracle",
     "uniform": "edgeworth.agents.designers.uniform:Uniform",
+}
+
+LLM_CLIENTS = {
+    "groq": "edgeworth.llm.openai_compatible:Groq",
+    "llama_cpp": "edgeworth.llm.openai_compatible:LlamaCpp",
+    "ollama": "edgeworth.llm.openai_compatible:Ollama",
+    "openai": "edgeworth.llm.openai_compatible:OpenAI",
+    "scripted": "edgeworth.llm.scripted:Scripted",
+    "vllm": "edgeworth.llm.openai_compatible:VLLM",
 }
 
 ENVIRONMENTS = {
@@ -76,8 +92,10 @@ TABLES: MappingProxyType[str, dict[str, str]] = MappingProxyType(
         "partner": PARTNERS,
         "context source": CONTEXTS,
         "negotiator": NEGOTIATORS,
+        "hint provider": HINTS,
         "bidder": BIDDERS,
         "designer": DESIGNERS,
+        "language model client": LLM_CLIENTS,
         "environment": ENVIRONMENTS,
     }
 )
@@ -95,6 +113,9 @@ PUBLIC = {
     "EdgeworthError": "edgeworth.errors:EdgeworthError",
     "FlatActionEnv": "edgeworth.envs.flat_action:FlatActionEnv",
     "FlatActionVectorEnv": "edgeworth.envs.flat_action:FlatActionVectorEnv",
+    "HintAdapter": "edgeworth.agents.features:HintAdapter",
+    "HintInjectorEnv": "edgeworth.envs.hint_injector:HintInjectorEnv",
+    "HintInjectorVectorEnv": "edgeworth.envs.hint_injector:HintInjectorVectorEnv",
     "MarketBatch": "edgeworth.games.auction.batch:MarketBatch",
     "NegotiationEnv": "edgeworth.envs.negotiation:NegotiationEnv",
     "NegotiationVectorEnv": "edgeworth.envs.negotiation_vector:NegotiationVectorEnv",

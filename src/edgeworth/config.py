@@ -92,6 +92,21 @@ class BargainingConfig:
 
 
 @dataclass(frozen=True)
+class HintConfig:
+    """When hints are asked for and what is shown of them."""
+
+    k: int = 1
+    """A hint when an episode begins, and after every k-th move of the agent while the talks go on."""
+    hold_last: bool = False
+    """Show the last hint until the next is due; otherwise a hint is shown once."""
+    age: bool = False
+    """An eleventh feature: the moves since the hint was asked for, over k."""
+
+    def __post_init__(self) -> None:
+        _check_range("k", self.k, 1, TURN_RANGE[1])
+
+
+@dataclass(frozen=True)
 class AuctionConfig:
     """Every option of the auction game; the defaults are the published ones."""
 

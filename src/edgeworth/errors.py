@@ -11,6 +11,7 @@
     ├── ModelUnavailable  a language model that cannot be asked: no key, no server, no such model; carries `reason`
     ├── NotRecorded       a prompt that a recording played back offline does not hold; carries `key`
     └── MissingExtra      a feature whose optional dependency is not installed; carries `extra`
+    FallbackUsed          a warning, not an error: something else stands in for what was asked
 
 A message says what was expected, what arrived and what to do next. Nothing has changed when one of these is raised.
 InvalidOption, InvalidContext, DataError and IllegalAction are also ValueErrors, EpisodeOver and ModelUnavailable are also
@@ -93,6 +94,10 @@ class MissingExtra(EdgeworthError, ImportError):
     def __init__(self, feature: str, package: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{feature} needs {package}; install it with the `{extra}` extra: pip install 'edgeworth[{extra}]'.")
+
+
+class FallbackUsed(UserWarning):
+    """Something else stands in for what was asked; the message says what, and how to get the real thing."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

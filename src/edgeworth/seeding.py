@@ -24,6 +24,8 @@ STEP_SHIFT = np.uint64(24)
 PURPOSE_SHIFT = np.uint64(8)
 THIRD_BITS = 21
 THIRD_MASK = np.uint64((1 << THIRD_BITS) - 1)
+QUARTER_BITS = 16
+QUARTER_MASK = np.uint64((1 << QUARTER_BITS) - 1)
 TWO_TO_MINUS_53 = 1.0 / 9007199254740992.0
 
 
@@ -79,6 +81,13 @@ def third_below(bits: Bits, which: Int, bound: Int) -> Int:
     """A whole number in 0..bound-1 from one of three separate thirds of 64 bits (bias under bound / 2**21)."""
     word = (bits >> np.uint64(THIRD_BITS * which)) & THIRD_MASK
     return np.int64((word * np.uint64(bound)) >> np.uint64(THIRD_BITS))
+
+
+@compiled
+def quarter_below(bits: Bits, which: Int, bound: Int) -> Int:
+    """A whole number in 0..bound-1 from one of four separate quarters of 64 bits (bias under bound / 2**16)."""
+    word = (bits >> np.uint64(QUARTER_BITS * which)) & QUARTER_MASK
+    return np.int64((word * np.uint64(bound)) >> np.uint64(QUARTER_BITS))
 
 
 @compiled

@@ -54,7 +54,7 @@ Messages: TypeAlias = Sequence[Message]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a reply is drawn; the same for all conversations of a batch."""
+    """How a reply is drawn; one for all conversations of a batch, or one each where their schemas differ."""
 
     temperature: float | None = 0.0
     """0 is greedy; None leaves it to the server, for models that accept no temperature."""
@@ -72,15 +72,19 @@ class Sampling:
     """Return the log-probability of every token of the reply."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
-            raise InvalidOption(f"stop is {self.stop!r}; expected a list of texts.")
-        object.__setattr__(self, "stop", tuple(self.stop))
+        object.__setattr__(self, "stop", _texts("stop", self.stop))
         if self.temperature is not None and not 0.0 <= self.temperature <= 2.0:
             raise InvalidOption(f"temperature is {self.temperature}; expected 0.0 to 2.0.")
         if self.top_p is not None and not 0.0 < self.top_p <= 1.0:
             raise InvalidOption(f"top_p is {self.top_p}; expected more than 0.0, and 1.0 at most.")
         if self.max_tokens < 1:
             raise InvalidOption(f"max_tokens is {self.max_tokens}; expected 1 or more.")
+
+
+def _texts(option: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, list | tuple) and all(isinstance(text, str) and text for text in value):
+        return tuple(value)
+    raise InvalidOption(f"{option} is {value!r}; expected a list of texts.")
 
 
 class TokenLogprob(NamedTuple):
@@ -123,6 +127,17 @@ class Failure:
 
 
 Reply: TypeAlias = Completion | Failure
+Samplings: TypeAlias = Sampling | Sequence[Sampling]
+"""One sampling for a whole batch, or one for each of its conversations."""
+
+
+def sampling_each(batch: Sequence[Messages], sampling: Samplings) -> Sequence[Sampling]:
+    """The sampling of every conversation of a batch."""
+    if isinstance(sampling, Sampling):
+        return [sampling] * len(batch)
+    if len(sampling) != len(batch):
+        raise InvalidOption(f"{len(sampling)} samplings for {len(batch)} conversations; expected one for all, or one each.")
+    return sampling
 
 
 class Client:
@@ -133,7 +148,7 @@ class Client:
         """The model, as a cache and a report know it: everything that changes replies, except the sampling."""
         raise NotImplementedError
 
-    def complete(self, batch: Sequence[Messages], sampling: Sampling, within: float | None = None) -> list[Reply]:
+    def complete(self, batch: Sequence[Messages], sampling: Samplings, within: float | None = None) -> list[Reply]:
         """A reply to every conversation, in order; what is not there after `within` seconds is a failure."""
         raise NotImplementedError
 

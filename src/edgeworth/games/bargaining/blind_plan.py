@@ -173,6 +173,18 @@ def bayes_plan(context: Context, batch: BargainingBatch, opener: int, offers: in
     return max((_best_of_length(problem, n) for n in lengths), key=lambda plan: plan.value)
 
 
+def acceptance_chances(plan: Plan, context: Context, batch: BargainingBatch) -> tuple[float, ...]:
+    """How likely the partner takes each offer of a plan after refusing those before; of all types, where none would have refused."""
+    types, counts = partner_types(context, batch), np.array(context.counts, np.int64)
+    left, chances = np.ones(len(types), np.bool_), []
+    for offer in plan.offers:
+        threshold = batch.partners[0]["accept_insist" if offer.act == Act.INSIST else "accept"][0]
+        accepted = _acceptance(np.array([offer.share], np.int64), counts, types, int(threshold))[0]
+        chances.append(float(accepted[left].mean()) if left.any() else float(accepted.mean()))
+        left &= ~accepted
+    return tuple(chances)
+
+
 def check_silent_partner(batch: BargainingBatch) -> None:
     """Refuse partners whose counter-offers tell something about their utilities: a plan fixed in advance would not be optimal."""
     check_threshold_partners(batch)

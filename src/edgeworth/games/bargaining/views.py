@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgeworth.compiled import Array, Int, Record, compiled
-from edgeworth.games.bargaining.vocabulary import AGENT, DISAGREE, PARTNER, UNSAID, UTILITY_LIMIT
+from edgeworth.compiled import Array, Int, Real, Record, compiled
+from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, DISAGREE, PARTNER, UNSAID, UTILITY_LIMIT
 
 
 @compiled
@@ -52,17 +52,24 @@ def recall_view(view: Array, r: Record, s: Record) -> None:
 
 
 @compiled
+def observed_points(s: Record, r: Record, side: Int, k: Int) -> Real:
+    """A utility as observations show it: as it is, or where contexts are scaled, on the budget of 10 if its type is in the pool."""
+    if not r.normalize:
+        return np.float32(s.utilities[side, k])
+    counted = np.float32(BUDGET) if s.counts[k] > 0 else np.float32(0.0)
+    return counted * np.float32(s.utilities[side, k]) / np.float32(max(s.maximum[side], 1))
+
+
+@compiled
 def write_features(s: Record, r: Record, side: Int, features: Array) -> None:
     """The 18 base features of a side, each in [0, 1]; see `state.BASE_FEATURES`."""
     other = 1 - side
     unit_count = np.float32(1.0) / np.float32(r.max_count)
-    mine = np.float32(1.0) / np.float32(max(s.maximum[side], 1) if r.normalize else UTILITY_LIMIT)
-    theirs = np.float32(1.0) / np.float32(max(s.maximum[other], 1) if r.normalize else UTILITY_LIMIT)
+    unit_points = np.float32(1.0) / np.float32(UTILITY_LIMIT)
     for k in range(3):
         features[k] = s.counts[k] * unit_count
-        counted = s.counts[k] > 0 or not r.normalize
-        features[3 + k] = s.utilities[side, k] * mine if counted else np.float32(0.0)
-        features[6 + k] = s.utilities[other, k] * theirs if r.reveal and counted else np.float32(0.0)
+        features[3 + k] = observed_points(s, r, side, k) * unit_points
+        features[6 + k] = observed_points(s, r, other, k) * unit_points if r.reveal else np.float32(0.0)
         features[14 + k] = (s.counts[k] - s.offer[other, k]) * unit_count if s.offered[other] else np.float32(0.0)
     for act in range(5):
         features[9 + act] = np.float32(1.0) if s.last_act[other] == act else np.float32(0.0)

@@ -10,6 +10,8 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import bayes_plan
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.hint_features import extend_features, find_due, moves_since_asking, write_random_hints
+from edgeworth.games.bargaining.hints import hints_of_moves
 from edgeworth.games.bargaining.joint_actions import decode, encode, joint_masks
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, PROPOSE
 
@@ -30,12 +32,22 @@ def warm_up() -> None:
     single.seed(0)
     single.reset()
     single.step_single(PROPOSE, (0, 0, 0))
+    warm_up_hints(batch)
     talks = BargainingBatch(BargainingConfig(opens="agent"), 2, two_player=True)
     talks.seed(0)
     talks.reset()
     talks.move(AGENT, np.zeros(2, np.int64), np.zeros((2, 3), np.int64))
     talks.move(PARTNER, *talks.replies())
     talks.look(AGENT)
+
+
+def warm_up_hints(batch: BargainingBatch) -> None:
+    """The same for what hints need."""
+    due, since, turns = np.empty(batch.size, np.bool_), moves_since_asking(1), batch.config.max_turns
+    find_due(batch.views, batch.masks, turns, since, 1, due)
+    hints = hints_of_moves(batch, due, *batch.random_actions(), np.ones(batch.size, np.float32))
+    write_random_hints(batch.state, due, hints.features)
+    extend_features(batch.views, batch.masks, turns, since, 1, True, due, hints.features, hints.features, hints.features)
 
 
 if __name__ == "__main__":

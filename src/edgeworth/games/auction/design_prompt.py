@@ -1,0 +1,79 @@
+"""What a language model is told of a market: the observation as the named variables of `configs/designer_prompt.txt`.
+
+| variable | what it holds |
+|---|---|
+| `round_number`, `episode_length` | steps played, and steps of this episode |
+| `n_agents` | bidders |
+| `outcomes_csv` | the five scores of the last step, in the order of `state.SCORES`, or `none` |
+| `proxies_csv` | what was seen of the bidders in the last step, in the order of `state.PROXIES`, or `none` |
+| `current_mechanism_json` | the mechanism in force, or `none` |
+| `history_str` | the scores of the steps before, oldest first, with their mechanisms where the designer remembers them; capped |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from edgeworth.config import config_folder
+from edgeworth.errors import InvalidOption
+from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, DaedalusAction
+from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
+
+VARIABLES = ("round_number", "episode_length", "n_agents", "outcomes_csv", "proxies_csv", "current_mechanism_json", "history_str")
+REQUIRED = ("outcomes_csv", "proxies_csv", "current_mechanism_json")
+"""Without these nobody can tell what the market has shown."""
+
+MOST_STEPS = 4
+MOST_CHARS = 1600
+DIGITS = 3
+
+
+def load_design_prompt(path: Path | str | None = None) -> Prompt:
+    """The prompt that asks for a mechanism: ours, or a user's own."""
+    return load_prompt(config_folder() / "designer_prompt.txt" if path is None else path, VARIABLES, REQUIRED)
+
+
+def design_variables(
+    observation: Mapping[str, Any],
+    posted: Sequence[Mapping[str, Any] | DaedalusAction] = (),
+    most_steps: int = MOST_STEPS,
+    most_chars: int = MOST_CHARS,
+) -> dict[str, str]:
+    """The variables for one observation; `posted` are the mechanisms of all steps so far, for a designer that remembers them."""
+    played = int(observation["round_number"])
+    if posted and len(posted) != played:
+        raise InvalidOption(f"{len(posted)} mechanisms for {played} steps; expected one for each, or none at all.")
+    scores = list(observation["market_outcomes"])
+    return {
+        "round_number": str(played),
+        "episode_length": str(int(observation["episode_length"])),
+        "n_agents": str(int(observation["n_agents"])),
+        "outcomes_csv": numbers_csv(scores[-1], DIGITS) if played else NOTHING,
+        "proxies_csv": numbers_csv(observation["population_proxies"], DIGITS) if played else NOTHING,
+        "current_mechanism_json": mechanism_json(observation["current_mechanism"]) if played else NOTHING,
+        "history_str": capped(past_steps(scores, played, posted), most_steps, most_chars),
+    }
+
+
+def past_steps(scores: Sequence[Any], played: int, posted: Sequence[Mapping[str, Any] | DaedalusAction] = ()) -> list[str]:
+    """The steps before the last one that are still remembered, a line each, oldest first."""
+    lines = []
+    for step in range(max(1, played - len(scores) + 1), played):
+        under = f" under {mechanism_json(posted[step - 1])}" if posted else ""
+        lines.append(f"step {step}: {numbers_csv(scores[step - played - 1], DIGITS)}{under}")
+    return lines
+
+
+def mechanism_json(mechanism: Mapping[str, Any] | DaedalusAction) -> str:
+    """A mechanism as the JSON that a designer writes, whether it comes in words or in numbers."""
+    given = mechanism.model_dump() if isinstance(mechanism, DaedalusAction) else mechanism
+    return json.dumps({name: _plain(name, given[name]) for name in FIELDS})
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in CHOICES:
+        return value if isinstance(value, str) else CHOICES[name][int(value)]
+    return bool(value) if name in FLAGS else round(float(value), DIGITS)

@@ -1,0 +1,84 @@
+"""What a language model is told of the talks: the state as the named variables of `configs/llm_prompt.txt`.
+
+| variable | what it holds |
+|---|---|
+| `counts_csv` | the pool: books, hats, balls |
+| `my_utils_csv` | points per unit for the side that asks |
+| `last_partner_act_token` | the other side's last act, NONE before it has spoken |
+| `last_offer_csv` | what its standing offer leaves the side that asks, or `none`: an offer of nothing is 0,0,0 |
+| `turns` | moves left, both sides together |
+| `p` | share of the whole pool's worth to it from which a partner is taken to agree |
+| `history_str` | the moves so far, oldest first, every share being that of the side that asks; capped |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.config import config_folder
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.state import VIEW
+from edgeworth.games.bargaining.talks import Move, act_name, history_of, triple_of
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, UTILITY_LIMIT, Act
+from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
+
+VARIABLES = ("counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str")
+REQUIRED = ("counts_csv", "my_utils_csv", "last_offer_csv", "turns")
+"""Without these nobody can give good advice."""
+
+AGREES_FROM = 0.5
+MOST_MOVES = 8
+MOST_CHARS = 400
+
+
+def load_hint_prompt(path: Path | str | None = None) -> Prompt:
+    """The prompt that asks for a hint: ours, or a user's own."""
+    return load_prompt(config_folder() / "llm_prompt.txt" if path is None else path, VARIABLES, REQUIRED)
+
+
+def hint_variables(
+    observation: Mapping[str, Any],
+    info: Mapping[str, Any],
+    p: float = AGREES_FROM,
+    side: int = AGENT,
+    most_moves: int = MOST_MOVES,
+    most_chars: int = MOST_CHARS,
+) -> dict[str, str]:
+    """The variables for one observation and its `info`, as the environment gives them to the side that asks."""
+    counts = triple_of(observation["counts"])
+    spoken, offered = bool(info["partner_has_spoken"]), bool(info["action_mask"][AGREE])
+    lines = [move_words(move, counts, side) for move in info["history"]]
+    return {
+        "counts_csv": numbers_csv(counts),
+        "my_utils_csv": numbers_csv(observation["my_utilities"]),
+        "last_partner_act_token": Act(int(observation["last_partner_act"])).name if spoken else NOTHING.upper(),
+        "last_offer_csv": numbers_csv(observation["last_partner_offer_for_me"]) if offered else NOTHING,
+        "turns": str(int(observation["turns_remaining"])),
+        "p": f"{p:g}",
+        "history_str": capped(lines, most_moves, most_chars),
+    }
+
+
+def batch_variables(batch: BargainingBatch, due: NDArray[np.bool_], p: float = AGREES_FROM) -> list[dict[str, str]]:
+    """The same for the agent of every episode of a batch that is due, in order."""
+    points = batch.features()[:, 3:6] * UTILITY_LIMIT if batch.config.normalize else batch.views[:, VIEW["my_utilities"]]
+    variables = []
+    for slot in np.flatnonzero(due).tolist():
+        seen = {name: batch.views[slot][column] for name, column in VIEW.items()}
+        moves = history_of(batch.state["history"][slot], int(batch.state["turn"][slot]))
+        info = {"partner_has_spoken": seen["partner_has_spoken"], "action_mask": batch.masks[slot], "history": moves}
+        variables.append(hint_variables({**seen, "my_utilities": points[slot]}, info, p))
+    return variables
+
+
+def move_words(move: Move | Sequence[Any], counts: Triple, side: int = AGENT) -> str:
+    """One move for the side that asks: who, which act, and what it would give that side."""
+    speaker, act, share = move
+    mine = share if share is None or speaker == side else [n - s for n, s in zip(counts, share, strict=True)]
+    return " ".join(["me" if speaker == side else "partner", act_name(act), *([numbers_csv(mine)] if mine is not None else [])])

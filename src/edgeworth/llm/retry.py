@@ -1,0 +1,113 @@
+"""Asking again: backoff with jitter, one deadline for the whole call, and respect for Retry-After.
+
+Only failures that time can mend are worth another try (`WORTH_RETRYING`), and of a batch only the prompts that failed. The wait before try
+k + 1 is drawn uniformly from the upper half of [0, first_wait · 2^(k-1)], so that clients that failed together do not come back together
+(Brooker, "Exponential Backoff and Jitter", 2015; the lower half is left out so that a wait is always a wait). A server that names a time
+is given that time. A wait that would outlast the deadline is not begun: the failures are handed back at once.
+
+A server that let a whole call down is then left in peace for a while: `rest` seconds, or longer if it said so. Calls meanwhile are answered
+at once, with its last failure. So a dead provider costs a training run one deadline now and then, not one at every step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from edgeworth.errors import InvalidOption
+from edgeworth.llm.client import Client, Failure, Messages, Reply, Samplings, Wrapper, sampling_each
+from edgeworth.llm.counters import Counters
+from edgeworth.seeding import checked_seed, fresh_seed, generator
+
+WORTH_RETRYING = frozenset(("timeout", "rate_limited", "server_error", "conflict", "dropped", "unreachable"))
+"""HTTP 408, 409, 429 and 5xx, and connections that were slow, cut or not accepted; never another 4xx."""
+
+
+def backoff(attempt: int, first_wait: float, longest_wait: float, chance: float) -> float:
+    """The wait after failed try number `attempt` (from 1), for a chance in [0, 1)."""
+    most = min(longest_wait, first_wait * 2.0 ** (attempt - 1))
+    return most * (0.5 + 0.5 * chance)
+
+
+class Retry(Wrapper):
+    """Asks again what failed for a passing reason."""
+
+    def __init__(
+        self,
+        client: Client,
+        attempts: int = 5,
+        deadline: float = 60.0,
+        first_wait: float = 0.5,
+        longest_wait: float = 16.0,
+        rest: float = 30.0,
+        seed: int | None = None,
+        counters: Counters | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """At most `attempts` tries within `deadline` seconds; `seed` draws the jitter; no `rest` at 0."""
+        super().__init__(client)
+        if not attempts >= 1:
+            raise InvalidOption(f"attempts is {attempts}; expected 1 or more.")
+        for option, seconds in (("deadline", deadline), ("first_wait", first_wait), ("longest_wait", longest_wait), ("rest", rest)):
+            if not seconds >= 0.0:
+                raise InvalidOption(f"{option} is {seconds}; expected 0 seconds or more.")
+        self.attempts, self.deadline = attempts, deadline
+        self.first_wait, self.longest_wait, self.rest = first_wait, longest_wait, rest
+        self._seed = fresh_seed() if seed is None else checked_seed(seed)
+        self._counters = Counters() if counters is None else counters
+        self._clock, self._sleep = clock, sleep
+        self._calls = itertools.count()
+        self._resting: tuple[float, Failure] | None = None
+
+    def complete(self, batch: Sequence[Messages], sampling: Samplings, within: float | None = None) -> list[Reply]:
+        resting = self._resting
+        if not batch:
+            return []
+        if resting is not None and self._clock() < resting[0]:
+            self._counters.spared(len(batch))
+            return [_left_in_peace(*resting, self._clock())] * len(batch)
+        stop_at = self._clock() + (self.deadline if within is None else min(self.deadline, within))
+        call, each = next(self._calls), sampling_each(batch, sampling)
+        replies = self.client.complete(batch, sampling, stop_at - self._clock())
+        for attempt in range(1, self.attempts):
+            failed = [i for i, reply in enumerate(replies) if isinstance(reply, Failure) and reply.reason in WORTH_RETRYING]
+            if not failed:
+                break
+            wait = self._wait([replies[i] for i in failed], call, attempt)
+            if self._clock() + wait >= stop_at:
+                break
+            self._sleep(wait)
+            self._counters.retried(len(failed))
+            again = self.client.complete([batch[i] for i in failed], [each[i] for i in failed], stop_at - self._clock())
+            for i, reply in zip(failed, again, strict=True):
+                replies[i] = _told_tries(reply, attempt + 1)
+        self._resting = self._rest_after(replies)
+        return replies
+
+    def _rest_after(self, replies: Sequence[Reply]) -> tuple[float, Failure] | None:
+        """Until when a server that let everybody down is left in peace."""
+        failures = [reply for reply in replies if isinstance(reply, Failure) and reply.reason in WORTH_RETRYING]
+        if not failures or len(failures) < len(replies) or self.rest == 0:
+            return None
+        return self._clock() + max([self.rest, *(f.retry_after or 0.0 for f in failures)]), failures[-1]
+
+    def _wait(self, failures: Sequence[Reply], call: int, attempt: int) -> float:
+        """The longest time that a server asks for, and at least the backoff."""
+        chance = float(generator(self._seed, call, attempt).random())
+        asked = [f.retry_after for f in failures if isinstance(f, Failure) and f.retry_after is not None]
+        return max([backoff(attempt, self.first_wait, self.longest_wait, chance), *asked])
+
+
+def _told_tries(reply: Reply, tries: int) -> Reply:
+    """A failure says how often it was tried."""
+    if not isinstance(reply, Failure):
+        return reply
+    return replace(reply, message=f"{reply.message} Tried {tries} times.")
+
+
+def _left_in_peace(until: float, failure: Failure, now: float) -> Failure:
+    """The failure of a prompt that was not asked."""
+    return replace(failure, message=f"{failure.message} Not asked again for another {until - now:.0f} s.", seconds=0.0)

@@ -1,0 +1,375 @@
+"""What a model writes is data: a reply becomes a value of its schema, or a rejection with a reason.
+
+`parse_reply` walks one road for hints, mechanisms and judgements: text → exactly one JSON object → the keys of a schema → legality. What
+comes out is `Accepted` or `Rejection`, whatever came in; nothing is raised, nothing is clipped and nothing is filled in.
+
+- White space, a code fence and prose around the object are no fault. Braces in prose are prose, unless they begin like an object
+  (`{"`, `{'`, `{}` or `{word:`); those must hold JSON.
+- The same object several times is one object, whatever its spacing and the order of its keys. Two different ones are ambiguous: rejected.
+- A reply that as a whole is JSON of another kind, such as a list, is rejected even where an object lies inside.
+- `true` is no number, `1.0` no whole number; NaN, infinities and numbers beyond a float's range are not finite; a key may appear once.
+- A reply has at most 20,000 characters, an object at most 16 levels. The text is scanned once, so time grows with its length alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from edgeworth.errors import nearest
+
+MAX_LENGTH = 20_000
+MAX_DEPTH = 16
+MAX_DIGITS = 400
+"""Digits of a whole number that are still read as one; longer ones count as infinite."""
+SHOWN_LENGTH = 60
+
+Value = TypeVar("Value")
+Values: TypeAlias = Mapping[str, Any]
+
+
+class Reason(StrEnum):
+    """Why there is no value, for counters, rewards and programs."""
+
+    NO_REPLY = "no_reply"
+    """Nobody answered, or who was asked has nothing to say here."""
+    TOO_LONG = "too_long"
+    NO_JSON = "no_json"
+    BAD_JSON = "bad_json"
+    """Something begins like an object, but is not JSON or breaks off."""
+    TOO_DEEP = "too_deep"
+    DUPLICATE_KEY = "duplicate_key"
+    NOT_AN_OBJECT = "not_an_object"
+    SEVERAL_OBJECTS = "several_objects"
+    UNKNOWN_KEY = "unknown_key"
+    MISSING_KEY = "missing_key"
+    BAD_TYPE = "bad_type"
+    NOT_FINITE = "not_finite"
+    OUT_OF_RANGE = "out_of_range"
+    UNKNOWN_WORD = "unknown_word"
+    MASKED_ACT = "masked_act"
+    """An act that the rules forbid at this moment."""
+    OVER_CAP = "over_cap"
+    """A share of more than there is."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A reply that is no value: the reason for programs, the sentence for people, and the key it is about, where there is one."""
+
+    reason: Reason
+    sentence: str
+    field: str | None = None
+
+
+@dataclass(frozen=True)
+class Accepted(Generic[Value]):
+    """A reply that holds a legal value."""
+
+    value: Value
+
+
+# What a key may hold
+
+
+class Kind(Protocol):
+    """What a key may hold."""
+
+    @property
+    def expected(self) -> str:
+        """What was expected, in words that follow "expected"."""
+        ...
+
+    def fault(self, value: Any) -> Reason | None:
+        """What is wrong with a value that JSON gave, if anything; its numbers are finite."""
+        ...
+
+    def json_schema(self) -> dict[str, Any]:
+        """The same in the language of JSON Schema."""
+        ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number, within limits that count as allowed."""
+
+    low: int
+    high: int | None = None
+
+    @property
+    def expected(self) -> str:
+        return f"a whole number{_limits(self.low, self.high)}"
+
+    def fault(self, value: Any) -> Reason | None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return Reason.BAD_TYPE
+        return _outside(value, self.low, self.high)
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.low, **({} if self.high is None else {"maximum": self.high})}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, whole or not, within limits that count as allowed."""
+
+    low: float
+    high: float
+
+    @property
+    def expected(self) -> str:
+        return f"a number{_limits(self.low, self.high)}"
+
+    def fault(self, value: Any) -> Reason | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return Reason.BAD_TYPE
+        return _outside(value, self.low, self.high)
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "number", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    @property
+    def expected(self) -> str:
+        return "true or false"
+
+    def fault(self, value: Any) -> Reason | None:
+        return None if isinstance(value, bool) else Reason.BAD_TYPE
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Word:
+    """One of a few words, in their exact spelling."""
+
+    words: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        return f"one of {', '.join(self.words)}"
+
+    def fault(self, value: Any) -> Reason | None:
+        if not isinstance(value, str):
+            return Reason.BAD_TYPE
+        return None if value in self.words else Reason.UNKNOWN_WORD
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class Several:
+    """A list of a fixed length, all of one kind."""
+
+    count: int
+    each: Kind
+
+    @property
+    def expected(self) -> str:
+        return f"a list of {self.count}, each {self.each.expected}"
+
+    def fault(self, value: Any) -> Reason | None:
+        if not isinstance(value, list) or len(value) != self.count:
+            return Reason.BAD_TYPE
+        return next((fault for item in value if (fault := _fault(self.each, item)) is not None), None)
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": self.each.json_schema(), "minItems": self.count, "maxItems": self.count}
+
+
+def _fault(kind: Kind, value: Any) -> Reason | None:
+    if isinstance(value, float) and not math.isfinite(value):
+        return Reason.NOT_FINITE
+    return kind.fault(value)
+
+
+def _outside(value: float, low: float, high: float | None) -> Reason | None:
+    return None if low <= value and (high is None or value <= high) else Reason.OUT_OF_RANGE
+
+
+def _limits(low: float, high: float | None) -> str:
+    return f", {low:g} or more" if high is None else f" from {low:g} to {high:g}"
+
+
+# Schemas
+
+
+def always_legal(values: Values) -> Rejection | None:
+    """No rule beyond the keys."""
+    return None
+
+
+@dataclass(frozen=True)
+class Schema(Generic[Value]):
+    """What a reply must hold: every key and no other, each of its kind, and whatever else the moment demands."""
+
+    name: str
+    """What it is, for sentences: a hint, a mechanism."""
+    keys: Mapping[str, Kind]
+    make: Callable[[Values], Value]
+    """The value behind the keys; called only with what has passed every check."""
+    legal: Callable[[Values], Rejection | None] = always_legal
+    """What the rules say at this moment about keys that are each of their kind."""
+    bare: Mapping[str, Value] = field(default_factory=dict)
+    """Whole replies that are understood without JSON; capitals, quotation marks and a full stop do not matter."""
+
+    def judge(self, values: Values) -> Rejection | None:
+        """The first thing that is wrong with an object, if anything."""
+        for key in values:
+            if key not in self.keys:
+                known = f"Known: {', '.join(self.keys)}.{_suggestion(key, self.keys)}"
+                return Rejection(Reason.UNKNOWN_KEY, f"Unknown key {_shown(key)} in the {self.name}. {known}", key)
+        for key, kind in self.keys.items():
+            if key not in values:
+                return Rejection(Reason.MISSING_KEY, f"{key} is missing; a {self.name} has all of {', '.join(self.keys)}.", key)
+            if (reason := _fault(kind, values[key])) is not None:
+                guess = _suggestion(values[key], kind.words) if isinstance(kind, Word) else ""
+                return Rejection(reason, f"{key} is {_shown(values[key])}; expected {kind.expected}.{guess}", key)
+        return self.legal(values)
+
+    def json_schema(self) -> dict[str, Any]:
+        """The same in the language of JSON Schema, keys in order; for structured output and constrained decoding."""
+        properties = {key: kind.json_schema() for key, kind in self.keys.items()}
+        return {"type": "object", "properties": properties, "required": list(self.keys), "additionalProperties": False}
+
+
+def _suggestion(word: object, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+    guess = nearest(str(word)[:SHOWN_LENGTH], known)
+    return f" Did you mean {guess!r}?" if guess else ""
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
+
+
+YES_OR_NO: Schema[bool] = Schema(
+    "judgement", {"answer": Word(("yes", "no"))}, make=lambda values: values["answer"] == "yes", bare={"yes": True, "no": False}
+)
+"""A judgement, {"answer": "yes"}; the bare word is understood too, since that is how most models answer such a question."""
+
+
+# From text to one object
+
+
+def parse_reply(text: str | None, schema: Schema[Value]) -> Accepted[Value] | Rejection:
+    """The value that a reply holds, or why it holds none; `None` is a reply that never came."""
+    if text is None:
+        return Rejection(Reason.NO_REPLY, f"There is no reply; expected a {schema.name} as one JSON object.")
+    if len(text) > MAX_LENGTH:
+        return Rejection(Reason.TOO_LONG, f"The reply has {len(text):,} characters; expected at most {MAX_LENGTH:,}.")
+    plain = _unfenced(text)
+    word = plain.strip("\"'`*.! \n").casefold()
+    if word in schema.bare:
+        return Accepted(schema.bare[word])
+    values = _only_object(plain, schema.name)
+    if isinstance(values, Rejection):
+        return values
+    return schema.judge(values) or Accepted(schema.make(values))
+
+
+def _unfenced(text: str) -> str:
+    """The reply without white space around it, and without the code fence that holds all of it."""
+    text = text.strip()
+    if len(text) >= 6 and text.startswith("```") and text.endswith("```"):
+        text = text[3:-3]
+        language, newline, rest = text.partition("\n")
+        text = rest if newline and (not language.strip() or language.strip().isalnum()) else text
+    return text.strip()
+
+
+def _only_object(text: str, name: str) -> Values | Rejection:
+    """The one object in a reply."""
+    if _is_other_json(text):
+        return Rejection(Reason.NOT_AN_OBJECT, f"The reply is {text[:SHOWN_LENGTH]!r}; expected a {name} as one JSON object.")
+    found: dict[str, Values] = {}
+    try:
+        for piece in _pieces(text):
+            values = DECODER.decode(piece)
+            found[json.dumps(values, sort_keys=True)] = values
+    except _Refused as refused:
+        return refused.rejection
+    except json.JSONDecodeError as error:
+        return Rejection(Reason.BAD_JSON, f"The object is not JSON: {error.msg} at its character {error.pos + 1}; expected a {name}.")
+    if not found:
+        return Rejection(Reason.NO_JSON, f"The reply holds no JSON object; expected a {name} as one JSON object.")
+    if len(found) > 1:
+        return Rejection(Reason.SEVERAL_OBJECTS, f"The reply holds {len(found)} different JSON objects; expected one {name}.")
+    return next(iter(found.values()))
+
+
+class _Refused(Exception):
+    """Carries a rejection out of the scan."""
+
+    def __init__(self, reason: Reason, sentence: str, key: str | None = None) -> None:
+        self.rejection = Rejection(reason, sentence, key)
+
+
+ATTEMPT = re.compile(r"""\{\s*+(?:["'}]|\w++\s*+:)""")
+"""Braces that begin like an object."""
+TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+"""A string, closed or not, or a bracket. Nothing is looked at twice."""
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The parts of a reply that begin like an object, each up to its closing brace."""
+    begin = 0
+    while (attempt := ATTEMPT.search(text, begin)) is not None:
+        end = _closing(text, attempt.start())
+        if end is None:
+            raise _Refused(Reason.BAD_JSON, "The object breaks off before its closing brace; allow the reply more room.")
+        yield text[attempt.start() : end]
+        begin = end
+
+
+def _closing(text: str, begin: int) -> int | None:
+    """Where the bracket at `begin` is closed."""
+    depth = 0
+    for token in TOKEN.finditer(text, begin):
+        if token[0] in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _Refused(Reason.TOO_DEEP, f"The reply is nested more than {MAX_DEPTH} levels deep; expected a plain object.")
+        elif token[0] in "]}":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
+
+
+def _is_other_json(text: str) -> bool:
+    """Whether the whole reply is JSON, but no object."""
+    try:
+        if text.startswith("{") or (text.startswith("[") and _closing(text, 0) != len(text)):
+            return False
+        DECODER.decode(text)
+    except (_Refused, json.JSONDecodeError):
+        return False
+    return True
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise _Refused(Reason.DUPLICATE_KEY, f"The key {_shown(key)} appears twice; expected every key once.", key)
+        values[key] = value
+    return values
+
+
+def _whole_of(digits: str) -> int | float:
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_object_of, parse_int=_whole_of)
