@@ -13,14 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.compiled import Array, Flag, Int, compiled
+from edgeworth.games.bargaining.legality import LEGAL_ACTS, STATES_SHARE
 from edgeworth.games.bargaining.purposes import HINT
-from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE
 from edgeworth.games.bargaining.vocabulary import (
-    AGREE,
     COUNT_LIMIT,
-    DISAGREE,
-    END,
-    INSIST,
     PARTNER,
     PROPOSE,
     TURN_LIMIT,
@@ -36,9 +32,7 @@ COUNTS_COLUMN, TURNS_COLUMN = 0, 16
 """Where a view holds the pool and the turns that remain; see `state.VIEW`."""
 
 RANDOM_CONFIDENCE = 0.5
-LEGAL_ACTS = np.array([[PROPOSE, INSIST, DISAGREE, END, 0], [PROPOSE, INSIST, AGREE, DISAGREE, END]])
-"""The acts that are legal without and with an offer of the partner."""
-STATED = np.array([[0] * 5, [int(act in ACTS_WITH_SHARE) for act in Act]])
+STATED = np.array([[0] * 5, STATES_SHARE])
 """By whether a hint is due, and its act: 1 where it states a share."""
 PARTS = (np.arange(COUNT_LIMIT + 1)[:, None] / np.maximum(np.arange(COUNT_LIMIT + 1), 1)).astype(np.float32)
 """By units asked for and units there are: the part that is asked for."""
@@ -106,8 +100,7 @@ def write_hint_features(views: Array, masks: Array, acts: Array, shares: Array, 
 def write_random_hints(state: Array, due: Array, features: Array) -> None:
     """The features of random hints: an act uniform over the legal ones; where it states a share, each type uniform from 0 to all of it.
 
-    All four numbers come from one draw of the episode's own randomness. Tables take the place of conditions that nothing can predict: a
-    processor that guesses wrong at those would lose more time than all the rest takes.
+    All four numbers come from one draw of the episode's own randomness; tables stand for unpredictable conditions, as in `legality`.
     """
     for i in range(state.shape[0]):
         e = np.uint64(i)
