@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from edgeworth import catalog
-from edgeworth.agents.designers.designer import MarketView, columns
+from edgeworth.agents.designers.designer import view_of
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, out, print_json
 from edgeworth.cli.market_story import show_account, show_end, show_introduction, show_mechanism, show_sale
@@ -116,10 +116,8 @@ def designer_mechanism(name: str, config: AuctionConfig, seed: int) -> Posts:
         if step == 0:
             recipe = room.batch.markets["stage"].copy() if designer.knows_population else None
             designer.begin(config, 1, seed, recipe)
-        outcomes = room.batch.outcomes
         posted = room.mechanisms if step else np.zeros(1, MECHANISM)
-        seen = MarketView(step, config.episode_length, config.n_agents, columns(outcomes, SCORES), columns(outcomes, PROXIES), posted)
-        return action_of(designer.design(seen)[0])
+        return action_of(designer.design(view_of(room.batch, step, posted))[0])
 
     return post
 

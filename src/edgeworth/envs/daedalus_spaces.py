@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from edgeworth.config import BIDDER_RANGE, STEP_RANGE, AuctionConfig
 from edgeworth.envs.designed_markets import PROXY_LIMITS, RECENT_STEPS, DesignedMarkets
-from edgeworth.errors import InvalidOption, UnknownKey, nearest
+from edgeworth.envs.reset_options import refuse_mistyped
+from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, DaedalusAction, checked_action
 from edgeworth.games.auction.levels import LEVEL_COUNTS, LevelChoice
 from edgeworth.games.auction.population import population_table
@@ -90,15 +91,9 @@ def _in_words(name: Any, item: Any) -> Any:
 
 
 def config_after(config: AuctionConfig, options: Mapping[str, Any] | None, also_known: tuple[str, ...] = ()) -> AuctionConfig:
-    """The options in force after `reset(options=…)`, checked; naming a stage puts it in the place of a mix.
-
-    Wrappers share the options of `reset`, so keys that are not ours are left alone, unless they look like one of ours mistyped.
-    """
+    """The options in force after `reset(options=…)`, checked; naming a stage puts it in the place of a mix."""
     given = options or {}
-    known = (*RESET_OPTIONS, *also_known)
-    for key in given:
-        if key not in known and nearest(str(key), known) is not None:
-            raise UnknownKey("reset option", key, known)
+    refuse_mistyped(given, (*RESET_OPTIONS, *also_known))
     changes = {key: given[key] for key in RESET_OPTIONS if key in given}
     if not changes:
         return config

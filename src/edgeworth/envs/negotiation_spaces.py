@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.legal_spaces import SafeActions
-from edgeworth.errors import IllegalAction, InvalidContext, UnknownKey, nearest
+from edgeworth.envs.reset_options import refuse_mistyped
+from edgeworth.errors import IllegalAction, InvalidContext
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, ContextTable, array_of
 from edgeworth.games.bargaining.vocabulary import BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
@@ -115,15 +116,9 @@ def _whole_numbers(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np
 
 
 def fixed_contexts(options: dict[str, Any] | None, size: int, also_known: tuple[str, ...] = ()) -> ContextTable:
-    """The contexts that `reset` was told to play, one row per episode; empty where they are to be drawn.
-
-    Wrappers share the options of `reset`, so keys that are not ours are left alone, unless they look like one of ours mistyped.
-    """
+    """The contexts that `reset` was told to play, one row per episode; empty where they are to be drawn."""
     given = options or {}
-    known = (*CONTEXT_KEYS, *also_known)
-    for key in given:
-        if key not in known and nearest(str(key), known) is not None:
-            raise UnknownKey("reset option", key, known)
+    refuse_mistyped(given, (*CONTEXT_KEYS, *also_known))
     present = [key for key in CONTEXT_KEYS if key in given]
     if not present:
         return np.zeros((0, 3 * ITEM_TYPES), np.int16)

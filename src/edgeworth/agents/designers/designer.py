@@ -58,6 +58,12 @@ def columns(rows: Rows, names: tuple[str, ...]) -> NDArray[np.float64]:
     return np.stack([rows[name] for name in names], axis=1)
 
 
+def view_of(batch: MarketBatch, step: int, posted: Rows) -> MarketView:
+    """What may be seen of a batch before its next step."""
+    config, outcomes = batch.config, batch.outcomes
+    return MarketView(step, config.episode_length, config.n_agents, columns(outcomes, SCORES), columns(outcomes, PROXIES), posted)
+
+
 def play(designer: Designer, config: AuctionConfig, episodes: int, seed: int) -> NDArray[np.float64]:
     """Let a designer play one episode of each of `episodes` seeds; the score of every step, shape (episodes, steps)."""
     batch = MarketBatch(config, episodes)
@@ -67,9 +73,6 @@ def play(designer: Designer, config: AuctionConfig, episodes: int, seed: int) ->
     scores = np.zeros((episodes, config.episode_length))
     posted: Rows = np.zeros(episodes, MECHANISM)
     for step in range(config.episode_length):
-        view = MarketView(
-            step, config.episode_length, config.n_agents, columns(batch.outcomes, SCORES), columns(batch.outcomes, PROXIES), posted
-        )
-        posted = designer.design(view)
+        posted = designer.design(view_of(batch, step, posted))
         scores[:, step] = batch.step(posted)["composite"]
     return scores
