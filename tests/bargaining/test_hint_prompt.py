@@ -11,9 +11,18 @@ import numpy as np
 import pytest
 
 from bargaining_table import POOL, begun, play, propose, say, sit_down
+from edgeworth.config import BargainingConfig
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import DataError
-from edgeworth.games.bargaining.hint_prompt import VARIABLES, batch_variables, hint_variables, load_hint_prompt, move_words
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.hint_prompt import (
+    VARIABLES,
+    batch_variables,
+    hint_variables,
+    load_hint_prompt,
+    move_words,
+    rules_words,
+)
 from edgeworth.games.bargaining.vocabulary import AGENT, LOST_TURN, PARTNER, Act
 
 OPENING: dict[str, Any] = {
@@ -28,6 +37,7 @@ SILENT: dict[str, Any] = {"action_mask": np.array([1, 1, 0, 1, 1]), "partner_has
 
 def test_before_the_partner_has_spoken_there_is_no_act_no_offer_and_no_history() -> None:
     assert hint_variables(OPENING, SILENT) == {
+        "rules_str": "none",
         "counts_csv": "2,1,3",
         "my_utils_csv": "1,5,1",
         "last_partner_act_token": "NONE",
@@ -89,6 +99,27 @@ def test_a_batch_is_told_what_each_environment_of_it_would_be_told(options: dict
         env.reset(seed=3 + slot)
         step = play(env, propose(1, 1, 0))
         assert values == hint_variables(step.observation, step.info)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "none"),
+        ({"scenario": "discounted"}, "every move after the second multiplies a deal by 0.9"),
+        ({"scenario": "walkaway"}, "the partner leaves at refusal 2"),
+        ({"partner": "walk_away", "partner_options": {"patience": 3}}, "the partner leaves at refusal 4"),
+        ({"sudden_end": 0.1, "disagree": "passes"}, "after every move the talks may break off, chance 0.1; DISAGREE only passes the turn"),
+        ({"reservation": (0.25, 0.5)}, "no deal pays me 0.25 of my whole pool"),
+        ({"insist_price": 2.0}, "INSIST costs me 2 points"),
+    ],
+    ids=str,
+)
+def test_house_rules_are_told(options: dict[str, Any], words: str) -> None:
+    config = BargainingConfig.from_options(**options)
+    assert rules_words(config) == words
+    batch = BargainingBatch(config, 1)
+    batch.reset()
+    assert batch_variables(batch, np.array([True]))[0]["rules_str"] == words
 
 
 def test_our_prompt_uses_every_variable_and_fits_every_state() -> None:

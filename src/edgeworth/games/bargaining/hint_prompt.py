@@ -2,6 +2,7 @@
 
 | variable | what it holds |
 |---|---|
+| `rules_str` | what differs from the usual rules, such as a discount or a partner that leaves, or `none` |
 | `counts_csv` | the pool: books, hats, balls |
 | `my_utils_csv` | points per unit for the side that asks |
 | `last_partner_act_token` | the other side's last act, NONE before it has spoken |
@@ -20,15 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.config import config_folder
+from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.partners.walk_away import WalkAway
 from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.talks import Move, act_name, history_of, triple_of
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, UTILITY_LIMIT, Act
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
 
-VARIABLES = ("counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str")
+VARIABLES = ("rules_str", "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str")
 REQUIRED = ("counts_csv", "my_utils_csv", "last_offer_csv", "turns")
 """Without these nobody can give good advice."""
 
@@ -47,6 +49,7 @@ def hint_variables(
     info: Mapping[str, Any],
     p: float = AGREES_FROM,
     side: int = AGENT,
+    rules: str = NOTHING,
     most_moves: int = MOST_MOVES,
     most_chars: int = MOST_CHARS,
 ) -> dict[str, str]:
@@ -55,6 +58,7 @@ def hint_variables(
     spoken, offered = bool(info["partner_has_spoken"]), bool(info["action_mask"][AGREE])
     lines = [move_words(move, counts, side) for move in info["history"]]
     return {
+        "rules_str": rules,
         "counts_csv": numbers_csv(counts),
         "my_utils_csv": numbers_csv(observation["my_utilities"]),
         "last_partner_act_token": Act(int(observation["last_partner_act"])).name if spoken else NOTHING.upper(),
@@ -68,13 +72,27 @@ def hint_variables(
 def batch_variables(batch: BargainingBatch, due: NDArray[np.bool_], p: float = AGREES_FROM) -> list[dict[str, str]]:
     """The same for the agent of every episode of a batch that is due, in order."""
     points = batch.features()[:, 3:6] * UTILITY_LIMIT if batch.config.normalize else batch.views[:, VIEW["my_utilities"]]
-    variables = []
+    variables, rules = [], rules_words(batch.config)
     for slot in np.flatnonzero(due).tolist():
         seen = {name: batch.views[slot][column] for name, column in VIEW.items()}
         moves = history_of(batch.state["history"][slot], int(batch.state["turn"][slot]))
         info = {"partner_has_spoken": seen["partner_has_spoken"], "action_mask": batch.masks[slot], "history": moves}
-        variables.append(hint_variables({**seen, "my_utilities": points[slot]}, info, p))
+        variables.append(hint_variables({**seen, "my_utilities": points[slot]}, info, p, rules=rules))
     return variables
+
+
+def rules_words(config: BargainingConfig) -> str:
+    """What an adviser must know of these talks beyond the usual rules."""
+    leaves = WalkAway(**config.partner_options).patience + 1 if config.partner == "walk_away" else 0
+    facts = {
+        f"the partner leaves at refusal {leaves}": leaves > 0,
+        f"every move after the second multiplies a deal by {config.discount:g}": config.discount < 1.0,
+        f"after every move the talks may break off, chance {config.sudden_end:g}": config.sudden_end > 0.0,
+        f"no deal pays me {config.reservation[AGENT]:g} of my whole pool": config.reservation[AGENT] > 0.0,
+        f"INSIST costs me {config.insist_price:g} points": config.insist_price > 0.0,
+        "DISAGREE only passes the turn": config.disagree == "passes",
+    }
+    return "; ".join(fact for fact, holds in facts.items() if holds) or NOTHING
 
 
 def move_words(move: Move | Sequence[Any], counts: Triple, side: int = AGENT) -> str:
