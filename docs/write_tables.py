@@ -25,22 +25,30 @@ def yardstick_table(result: dict[str, Any]) -> str:
 
 
 def designers_table(result: dict[str, Any]) -> str:
-    """Every designer on every population."""
+    """Every designer on every population; one that played fewer episodes than the others with their number and its intervals."""
     populations = result["populations"]
-    scores = {name: {row["designer"]: row["score"]["value"] for row in rows} for name, rows in populations.items()}
-    designers = [row["designer"] for row in next(iter(populations.values()))]
+    scores = {name: {row["designer"]: row["score"] for row in rows} for name, rows in populations.items()}
     lines = ["| designer | " + " | ".join(f"`{name}`" for name in populations) + " |", "|---" * (len(populations) + 1) + "|"]
-    for designer in designers:
-        cells = (f"{found[designer]:.3f}" if designer in found else "–" for found in scores.values())
-        lines.append(f"| {designer} | " + " | ".join(cells) + " |")
+    for designer, first in next(iter(scores.values())).items():
+        fewer = first["n"] < result["episodes"]
+        label = f"{designer}, {first['n']:,} episodes" if fewer else designer
+        cells = (_score(found[designer], fewer) if designer in found else "–" for found in scores.values())
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def _score(score: dict[str, float], with_interval: bool) -> str:
+    half = max(score["high"] - score["value"], score["value"] - score["low"])
+    return f"{score['value']:.3f} ± {half:.3f}" if with_interval else f"{score['value']:.3f}"
+
+
 def gains_table(result: dict[str, Any]) -> str:
-    """What the adaptive designers and the oracle gain over the best constant, with intervals."""
+    """What the oracle, the adaptive designers and language models gain over the best constant, with intervals."""
     populations = [name for name in ("stages", "mixed", "held_out") if name in result["populations"]]
     lines = ["| over the best constant | " + " | ".join(f"`{name}`" for name in populations) + " |", "|---" * (len(populations) + 1) + "|"]
-    for designer in ("oracle (told the population)", "adaptive (prior: stages)", "adaptive (prior: mixed)"):
+    asked = (row["designer"] for rows in result["populations"].values() for row in rows)
+    models = dict.fromkeys(name for name in asked if name.startswith("language_model"))
+    for designer in ("oracle (told the population)", "adaptive (prior: stages)", "adaptive (prior: mixed)", *models):
         cells = []
         for name in populations:
             gains = [row["over_best_constant"] for row in result["populations"][name] if row["designer"] == designer]

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
 from edgeworth.games.bargaining.hint_reply import hint_schema
+from edgeworth.llm.client import Messages
 from edgeworth.protocol import YES_OR_NO, Schema
 
 EVERY_ACT = np.ones(5, np.int8)
@@ -39,7 +40,21 @@ CASES: dict[str, tuple[Schema[Any], dict[str, Any]]] = {
 }
 
 
+def asks_for_everything(messages: Messages) -> str:
+    """What a greedy model would write to our prompt for hints: PROPOSE the whole pool."""
+    return said(HINT, oA=[int(n) for n in told(messages, "Pool (books, hats, balls)").split(",")])
+
+
+def told(messages: Messages, line: str) -> str:
+    """What the user's message says on one of its lines."""
+    return next(text for name, _, text in (row.partition(": ") for row in messages[-1].content.splitlines()) if name == line)
+
+
 def said(values: Any, **changes: Any) -> str:
     """Values as a model would write them, some changed; a change to ... leaves the key out."""
     changed = {**values, **changes}
     return json.dumps({key: value for key, value in changed.items() if value is not ...})
+
+
+PROVIDER_OPTIONS: dict[str, dict[str, Any]] = {"llm": {"client": "scripted", "client_options": {"replies": asks_for_everything}}}
+"""What a hint provider of the catalog needs to be made in a test."""

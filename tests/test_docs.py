@@ -52,3 +52,11 @@ def test_the_five_lines_of_the_readme_run() -> None:
     names: dict[str, object] = {}
     exec(code.group(1), names)  # the reader will do the same
     assert names["terminated"] in (True, False)
+
+
+def test_the_examples_of_the_page_on_hints_run() -> None:
+    text = (ROOT / "docs" / "hints.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == 3
+    for example in examples:
+        exec(example, {})  # the reader will do the same

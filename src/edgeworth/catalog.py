@@ -42,6 +42,7 @@ NEGOTIATORS = {
 HINTS = {
     "bayes": "edgeworth.agents.hints.bayes:Bayes",
     "expert": "edgeworth.agents.hints.expert:Expert",
+    "llm": "edgeworth.agents.hints.llm:LanguageModelHints",
     "none": "edgeworth.agents.hints.none:NoHints",
     "random": "edgeworth.agents.hints.random:RandomHints",
 }
@@ -59,15 +60,18 @@ DESIGNERS = {
     "best_constant": "edgeworth.agents.designers.fixed:BestConstant",
     "fixed": "edgeworth.agents.designers.fixed:Fixed",
     "informed_greedy": "edgeworth.agents.designers.fixed:InformedGreedy",
+    "language_model": "edgeworth.agents.designers.language_model:LanguageModel",
     "oracle": "edgeworth.agents.designers.oracle:Oracle",
     "uniform": "edgeworth.agents.designers.uniform:Uniform",
 }
 
 LLM_CLIENTS = {
     "groq": "edgeworth.llm.openai_compatible:Groq",
+    "huggingface": "edgeworth.llm.huggingface:HuggingFace",
     "llama_cpp": "edgeworth.llm.openai_compatible:LlamaCpp",
     "ollama": "edgeworth.llm.openai_compatible:Ollama",
     "openai": "edgeworth.llm.openai_compatible:OpenAI",
+    "pocket": "edgeworth.llm.pocket:Pocket",
     "scripted": "edgeworth.llm.scripted:Scripted",
     "vllm": "edgeworth.llm.openai_compatible:VLLM",
 }

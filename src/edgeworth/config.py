@@ -7,6 +7,7 @@ expected. Scenarios are YAML files in `configs/scenarios/`; a wheel carries them
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ TURN_RANGE = (2, 50)
 COUNT_RANGE = (0, 10)
 BIDDER_RANGE = (2, 16)
 STEP_RANGE = (1, 10_000)
+SCIENTIFIC = re.compile(r"[-+]?\d+[eE][-+]?\d+")
+"""A number such as 3e-4, which YAML 1.1 takes for a word because it has no point."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,9 @@ def _coerced(name: str, value: Any, wanted: Any) -> Any:
             raise UnknownName(f"value for {name}:", value, [str(a) for a in args])
         return value
     if origin in (typing.Union, types.UnionType):
-        return None if value is None else _coerced(name, value, next(a for a in args if a is not type(None)))
+        kinds = [a for a in args if a is not type(None)]
+        fitting = next((kind for kind in kinds if isinstance(kind, type) and isinstance(value, kind)), kinds[0])
+        return None if value is None else _coerced(name, value, fitting)
     if origin is tuple:
         if len(args) == 2 and args[1] is Ellipsis:
             if not isinstance(value, list | tuple):
@@ -192,6 +197,8 @@ def _coerced(name: str, value: Any, wanted: Any) -> Any:
     if isinstance(origin, type) and not isinstance(value, origin):
         raise InvalidOption(f"{name}: expected a mapping of settings, got {value!r}.")
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if wanted is float and isinstance(value, str) and SCIENTIFIC.fullmatch(value):
         return float(value)
     if isinstance(wanted, type) and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):
         raise InvalidOption(f"{name} is {value!r}; expected {_type_name(wanted)}.")

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.adaptive import Adaptive
-from edgeworth.agents.designers.designer import MarketView, play
+from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy, boxed_mechanism, mechanism_names
 from edgeworth.agents.designers.oracle import Oracle
 from edgeworth.agents.designers.search import SearchBudget, changed_fields, mean_scores, search_mechanism
@@ -21,6 +21,7 @@ from edgeworth.errors import DataError, InvalidOption, UnknownName
 from edgeworth.evaluation.statistics import paired_difference
 from edgeworth.games.auction.action import FIELDS, mechanism_rows, random_mechanisms, read_mechanism
 from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.market_view import MarketView
 from edgeworth.seeding import generator
 
 STAGES = ("0", "1", "2", "3", "4")
@@ -118,7 +119,7 @@ def test_the_adaptive_designer_is_not_told_the_stage() -> None:
         designer.begin(config, 1, 0)
         for step in range(6):
             seen = np.random.default_rng(step)
-            view = MarketView(step, 10, 8, seen.random((1, 5)), seen.random((1, 8)), box()[:1])
+            view = MarketView(step, 10, 8, seen.random((1, 5, 5)), seen.random((1, 8)), box()[:1])
             posted.append(designer.design(view)[0])
         runs.append(posted)
     assert runs[0] == runs[1]

@@ -143,7 +143,7 @@ def test_every_command_shows_an_example() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for section in page.split("\n## ")[1:]:
         title = section.splitlines()[0]
-        if title not in ("edgeworth", "edgeworth bench", "edgeworth designers"):
+        if "COMMAND [ARGS]..." not in section:  # a group has commands, and they have examples
             assert "Example: " in section, title
 
 

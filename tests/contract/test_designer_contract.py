@@ -10,17 +10,33 @@ import numpy as np
 import pytest
 
 from edgeworth import catalog
-from edgeworth.agents.designers.designer import Designer, MarketView, play
+from edgeworth.agents.designers.designer import Designer, play
 from edgeworth.agents.designers.search import SearchBudget
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import check_rows
+from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.bidders.profile import BidderProfile
-from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
+from edgeworth.games.auction.market_view import Notebook
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
+from edgeworth.llm.client import Messages
+from edgeworth.llm.scripted import Scripted
+from replies import MECHANISM, said
+
+pytestmark = pytest.mark.filterwarnings("ignore::edgeworth.errors.FallbackUsed")
 
 every_designer = pytest.mark.parametrize("name", catalog.names("designer"))
 every_bidder = pytest.mark.parametrize("name", catalog.names("bidder"))
-OPTIONS: dict[str, dict[str, Any]] = {"fixed": {"mechanism": "informed_greedy"}}
+
+
+def half_sensible(messages: Messages) -> str:
+    """A model that now and then writes something else: a reserve by the length of what it was told, beyond 0.9 for some."""
+    return said({**MECHANISM, "reserve_price": len(messages[-1].content) % 14 / 14})
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "fixed": {"mechanism": "informed_greedy"},
+    "language_model": {"client": Scripted(half_sensible)},
+}
 
 
 def made(name: str) -> Designer:
@@ -50,13 +66,20 @@ def test_one_designer_serves_episode_after_episode(name: str) -> None:
 
 
 @every_designer
-def test_it_posts_a_legal_mechanism_for_every_market_and_says_what_it_is(name: str) -> None:
-    designer, config, size = made(name), AuctionConfig(stage="stages"), 5
-    designer.begin(config, size, 0, np.arange(5) if designer.knows_population else None)
-    view = MarketView(0, 10, 8, np.zeros((size, len(SCORES))), np.zeros((size, len(PROXIES))), np.zeros(size, MECHANISM))
-    rows = designer.design(view)
-    assert rows.shape == (size,) and type(designer).__doc__
-    check_rows(rows)
+def test_it_posts_a_legal_mechanism_for_every_market_at_every_step_and_says_what_it_is(name: str) -> None:
+    designer, config, size = made(name), AuctionConfig(stage="stages", episode_length=3), 25
+    batch = MarketBatch(config, size)
+    batch.seed(0)
+    batch.reset()
+    designer.begin(config, size, 0, batch.markets["stage"].copy() if designer.knows_population else None)
+    notebook = Notebook(batch)
+    for _ in range(config.episode_length):
+        rows = designer.design(notebook.view())
+        assert rows.shape == (size,)
+        check_rows(rows)
+        batch.step(rows)
+        notebook.write(rows)
+    assert type(designer).__doc__
 
 
 def test_only_the_oracle_is_told_the_population() -> None:

@@ -21,6 +21,7 @@ from edgeworth.games.bargaining.legality import LEGAL, legality
 from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE
 from edgeworth.games.bargaining.vocabulary import AGENT
 from edgeworth.protocol import Rejection
+from replies import PROVIDER_OPTIONS
 
 SCENARIOS: dict[str, dict[str, Any]] = {
     "classic": {},
@@ -41,7 +42,7 @@ every_scenario = pytest.mark.parametrize("scenario", SCENARIOS)
 
 
 def provider(name: str, batch: BargainingBatch) -> Any:
-    made = catalog.resolve("hint provider", name)()
+    made = catalog.resolve("hint provider", name)(**PROVIDER_OPTIONS.get(name, {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackUsed)
         made.check(batch)

@@ -17,6 +17,7 @@ from edgeworth.envs.daedalus_flat import DaedalusFlatEnv
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.auction.action import FIELDS, FLAGS, checked_action, mechanism_rows
 from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.games.auction.market_view import observation_of
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 
@@ -164,9 +165,7 @@ def test_markets_that_show_the_same_are_seen_alike_whoever_bids() -> None:
         twin.markets.batch.outcomes[name] = 0.123
     twin.markets.stages[:] = "4"
     assert pickle.dumps(env.markets.info()) != pickle.dumps(twin.markets.info())
-    assert pickle.dumps(edgeworth.envs.daedalus.observation_of(env.markets)) == pickle.dumps(
-        edgeworth.envs.daedalus.observation_of(twin.markets)
-    )
+    assert pickle.dumps(observation_of(env.markets.view())) == pickle.dumps(observation_of(twin.markets.view()))
 
 
 # What may be posted

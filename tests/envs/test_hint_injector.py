@@ -26,7 +26,7 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_reply import hint_schema
 from edgeworth.games.bargaining.hints import Hints
 from edgeworth.protocol import Accepted, Reason, Rejection, parse_reply
-from replies import HINT, said
+from replies import HINT, PROVIDER_OPTIONS, said
 
 MODES = list(AutoresetMode)
 GREED = {"act_type": 0, "oA": np.array(POOL.counts)}
@@ -270,6 +270,7 @@ def test_all_that_are_due_are_asked_in_one_call_and_the_same_question_once() -> 
 @pytest.mark.filterwarnings("ignore::edgeworth.errors.FallbackUsed")
 def test_in_a_batch_every_episode_sees_the_hints_that_it_sees_alone(hint: str, options: dict[str, Any]) -> None:
     size = 6
+    options = {**options, "hint_options": PROVIDER_OPTIONS.get(hint)}
     vector = HintInjectorVectorEnv(NegotiationVectorEnv(size), hint, **options)
     singles = [HintInjectorEnv(NegotiationEnv(), hint, **options) for _ in range(size)]
     _, infos = vector.reset(seed=30)

@@ -173,6 +173,39 @@ def test_a_server_that_let_everybody_down_is_left_in_peace_for_a_while() -> None
     assert texts(client.complete(ask("a"), GREEDY)) == ["good"]
 
 
+def test_after_a_rest_one_try_tells_whether_the_server_is_back_and_if_not_the_next_rest_is_longer() -> None:
+    clock, script = ToyClock(), Scripted(lambda messages: fail("unreachable"))
+    client = patient(script, clock, attempts=3, rest=30.0, longest_rest=100.0)
+    rests = []
+    for _ in range(5):
+        client.complete(ask("a"), GREEDY)
+        assert client._resting is not None
+        rests.append(round(client._resting[0] - clock.now))
+        clock.now = client._resting[0]
+    assert rests == [30, 60, 100, 100, 100] and script.calls == 3 + 4
+
+
+def test_a_server_that_is_back_is_asked_as_before() -> None:
+    clock = ToyClock()
+    script = Scripted([fail(), "good", fail(), "b", fail(), fail()])
+    client = patient(script, clock, attempts=1, rest=30.0)
+    client.complete(ask("a"), GREEDY)
+    clock.now += 31.0
+    client.attempts = 2
+    assert texts(client.complete(ask("a", "b"), GREEDY)) == ["good", "b"]
+    client.complete(ask("a"), GREEDY)
+    assert client._resting is not None and client._resting[0] - clock.now == 30.0
+
+
+@pytest.mark.parametrize("reason", ["unauthorized", "unknown_model", "out_of_quota"])
+def test_a_server_that_will_serve_nobody_is_left_in_peace_too(reason: Reason) -> None:
+    script = Scripted([fail(reason)])
+    client = patient(script)
+    for _ in range(3):
+        assert texts(client.complete(ask("a"), GREEDY)) == [reason]
+    assert script.calls == 1
+
+
 def test_an_empty_batch_asks_nothing_and_ends_no_rest() -> None:
     script = Scripted([fail("unreachable")])
     client = patient(script, attempts=1)

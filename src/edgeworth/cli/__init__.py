@@ -1,4 +1,4 @@
-"""The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | designers | bench`.
+"""The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | hint | hints | designers | pocket | bench`.
 
 Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
 1 a run that failed.
@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from edgeworth.cli import analyse, bench, demo, designers, market, play, sensitivity, yardstick
+from edgeworth.cli import analyse, bench, demo, designers, hint, hints, market, play, pocket, sensitivity, yardstick
 from edgeworth.cli.console import complain
 from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
 
@@ -28,7 +28,10 @@ app.command("analyse")(analyse.analyse)
 app.command("yardstick")(yardstick.yardstick_command)
 app.command("market")(market.market_command)
 app.command("sensitivity")(sensitivity.sensitivity_command)
+app.command("hint")(hint.hint_command)
+app.add_typer(hints.app, name="hints")
 app.add_typer(designers.app, name="designers")
+app.add_typer(pocket.app, name="pocket")
 app.add_typer(bench.app, name="bench")
 
 

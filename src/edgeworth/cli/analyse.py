@@ -68,11 +68,12 @@ def _context(counts: str | None, mine: str | None, theirs: str | None, config: B
     if any(g is None for g in given):
         raise InvalidOption("A context needs --counts, --mine and --theirs together; without any of them one is drawn by --seed.")
     return Context(
-        _triple("--counts", counts, COUNT_LIMIT), _triple("--mine", mine, UTILITY_LIMIT), _triple("--theirs", theirs, UTILITY_LIMIT)
+        triple("--counts", counts, COUNT_LIMIT), triple("--mine", mine, UTILITY_LIMIT), triple("--theirs", theirs, UTILITY_LIMIT)
     )
 
 
-def _triple(flag: str, text: str | None, limit: int) -> tuple[int, int, int]:
+def triple(flag: str, text: str | None, limit: int) -> tuple[int, int, int]:
+    """Three whole numbers as typed."""
     try:
         return checked_triple(flag, [int(part) for part in (text or "").replace(" ", ",").split(",") if part], limit)
     except (ValueError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""`edgeworth bench`: how fast the games are, against plain Python, NumPy and OpenSpiel.
+"""`edgeworth bench`: how fast the games are, against plain Python, NumPy and OpenSpiel, and how fast the pocket model writes.
 
 The yardsticks live in `benchmarks/` at the root of a checkout and are not part of the installed package.
 """
@@ -16,6 +16,7 @@ from rich.table import Table
 from edgeworth.cli.console import AsJson, Seed, command_line, deliver, out
 from edgeworth.cli.progress import progress
 from edgeworth.errors import InvalidOption
+from edgeworth.llm.stack import make_client
 
 app = typer.Typer(help="Measure speed, with the marks it should reach.", no_args_is_help=True)
 
@@ -74,6 +75,26 @@ def bench_market(
     deliver(result, as_json, out_file, lambda: _show(result, *titles))
 
 
+@app.command("llm")
+def bench_llm(
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")] = 5,
+    seed: Seed = 0,
+    model: Annotated[Path | None, typer.Option(help="Another model's folder; default: the pocket model.")] = None,
+    out_file: Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure hints and mechanisms per second of the pocket model: plain, constrained, and with everything that makes it fast.
+
+    Example: edgeworth bench llm --repeats 5
+    """
+    make_client("pocket", model=model).check()
+    measure = load_benchmark("bench_llm").run
+    with progress() as task:
+        measured = measure(repeats=repeats, seed=seed, model=model, progress=task("measuring"))
+    result = {"command": command_line(), **measured}
+    deliver(result, as_json, out_file, lambda: _show_llm(result))
+
+
 def load_benchmark(name: str) -> Any:
     """A module of `benchmarks/`, or an error that says where it would be."""
     if not (CHECKOUT / "benchmarks" / f"{name}.py").is_file():
@@ -92,13 +113,25 @@ def _show(result: dict[str, Any], title: str, unit: str, base: str, times: str) 
     out.print(_marks_table(result))
 
 
+def _show_llm(result: dict[str, Any]) -> None:
+    for kind, base in (("hints", "hints_plain"), ("mechanisms", "mechanisms_plain")):
+        part = {name: entry for name, entry in result["entries"].items() if entry["label"].startswith(kind)}
+        out.print(_rates_table({"entries": part}, f"{kind.capitalize()} per CPU second, one core", f"{kind}/s", base, "times plain"))
+        out.print()
+    out.print(_marks_table(result))
+
+
 def _rates_table(result: dict[str, Any], title: str, unit: str, base: str, times: str) -> Table:
     slowest = result["entries"][base]["median"]
     shown = _table(title, "entry", unit, "quartiles", times)
     for entry in result["entries"].values():
         low, high = entry["interquartile_range"]
-        shown.add_row(entry["label"], f"{entry['median']:,.0f}", f"{low:,.0f} – {high:,.0f}", f"{entry['median'] / slowest:,.1f}")
+        shown.add_row(entry["label"], _rate(entry["median"]), f"{_rate(low)} – {_rate(high)}", f"{entry['median'] / slowest:,.1f}")
     return shown
+
+
+def _rate(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _marks_table(result: dict[str, Any]) -> Table:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 from rich.console import Console
+from rich.markup import escape
 
 from edgeworth import catalog
 from edgeworth.config import AuctionConfig, BargainingConfig
@@ -40,7 +41,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on s
 
 def complain(message: str) -> None:
     """An error, in one sentence."""
-    err.print(f"[bold red]edgeworth:[/] {message}", markup=True, soft_wrap=True)
+    err.print(f"[bold red]edgeworth:[/] {escape(message)}", markup=True, soft_wrap=True)
 
 
 def command_line() -> str:
@@ -84,7 +85,7 @@ def game_config(scenario: str, partner: str | None, settings: list[str] | None) 
     options: dict[str, Any] = {}
     if partner is not None:
         options["partner"] = partner
-    return BargainingConfig.from_options(scenario, **_changed(options, settings, "discount=0.9"))
+    return BargainingConfig.from_options(scenario, **changed(options, settings, "discount=0.9"))
 
 
 def auction_config(
@@ -96,7 +97,7 @@ def auction_config(
         options["stage"] = stage
     if mix is not None:
         options["mix"] = _mix(mix)
-    _changed(options, settings, "episode_length=20")
+    changed(options, settings, "episode_length=20")
     if not {"stage", "mix", "curriculum"} & options.keys():
         options["stage"] = default_stage
     return AuctionConfig.from_options(**options)
@@ -114,7 +115,7 @@ def _mix(text: str) -> dict[str, float]:
     return shares
 
 
-def _changed(options: dict[str, Any], settings: list[str] | None, example: str) -> dict[str, Any]:
+def changed(options: dict[str, Any], settings: list[str] | None, example: str) -> dict[str, Any]:
     """The options with every `--set NAME=VALUE` in its place."""
     for setting in settings or []:
         name, sign, text = setting.partition("=")

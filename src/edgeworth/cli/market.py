@@ -6,25 +6,20 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from edgeworth import catalog
-from edgeworth.agents.designers.designer import view_of
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, out, print_json
+from edgeworth.cli.market_designer import poster, show_model_account, show_verdict
 from edgeworth.cli.market_story import show_account, show_end, show_introduction, show_mechanism, show_sale
-from edgeworth.config import AuctionConfig
+from edgeworth.cli.model_options import CacheFile, ClientName, ClientOptions, ModelName, PromptFile, Replay, Temperature, client_options
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.games.auction.action import DaedalusAction, action_of
+from edgeworth.games.auction.action import DaedalusAction
 from edgeworth.games.auction.chronicle import Chronicle, chronicle
 from edgeworth.games.auction.sale_room import SaleRoom
-from edgeworth.games.auction.state import DIAGNOSTICS, MECHANISM, PROXIES, SCORES
+from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
 from edgeworth.games.auction.story import account_line, bidder_name, headline, sentences
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, SALES_PER_STEP
-
-Posts = Callable[[SaleRoom], DaedalusAction]
-"""Who looks at the market and posts the next mechanism."""
 
 LIVELY_STAGE = "4"
 """Every type of bidder at once."""
@@ -54,6 +49,13 @@ def market_command(
     steps: Annotated[int, typer.Option(min=1, help="Steps of the designer to show, five sales each; at most the episode.")] = 3,
     mechanism: Annotated[str | None, typer.Option(help="A mechanism: a JSON file, or a name from configs/mechanisms/.")] = None,
     designer: Annotated[str | None, typer.Option(help="Let this designer post the mechanisms instead.")] = None,
+    client: ClientName = None,
+    model: ModelName = None,
+    prompt: PromptFile = None,
+    options: ClientOptions = None,
+    cache: CacheFile = None,
+    replay: Replay = False,
+    temperature: Temperature = None,
     settings: MarketSettings = None,
     seed: Seed = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the account of every step.")] = False,
@@ -62,13 +64,19 @@ def market_command(
     """Hold a market and watch it being gamed: who came, who bid what, what the ring and the shills did, who paid for it.
 
     Example: edgeworth market --stage 3 --steps 1 --seed 7
+
+    Example: edgeworth market --designer language_model --quiet --steps 10
     """
     config = auction_config(stage, mix, n_agents, settings, LIVELY_STAGE)
     if steps > config.episode_length:
         raise InvalidOption(
             f"--steps is {steps}; the episode has {config.episode_length} steps. Make it longer with --set episode_length={steps}."
         )
-    posts = _posts(mechanism, designer, config, seed)
+    if mechanism is not None and designer is not None:
+        raise InvalidOption("--mechanism and --designer exclude each other: a designer posts mechanisms of its own.")
+    asking = {"client": client, "model": model, "prompt": prompt, "cache": cache, "replay": replay, "temperature": temperature}
+    asking |= client_options(options)
+    posts = poster(_fixed(mechanism), designer, config, seed, asking)
     room = SaleRoom(config, seed)
     types = [BIDDER_TYPES[kind] for kind in room.market["type"][: config.n_agents]]
     tells = not (quiet or as_json)
@@ -76,50 +84,36 @@ def market_command(
         show_introduction(config, types, seed)
     accounts: list[dict[str, Any]] = []
     posted: DaedalusAction | None = None
-    for _ in range(steps):
-        chosen = posts(room)
+    for step in range(1, steps + 1):
+        chosen = posts.post(room)
         if tells:
-            show_mechanism(chosen, len(accounts) + 1, chosen != posted)
-        accounts.append(_play_step(room, chosen, show_sale if tells else None))
+            show_mechanism(chosen, step, chosen != posted)
+        if not as_json:
+            show_verdict(posts.verdict, step)
+        judged = {} if posts.verdict is None else {"verdict": posts.verdict}
+        accounts.append({**_play_step(room, chosen, show_sale if tells else None), **judged})
         posted = chosen
         if tells:
             show_account(accounts[-1:])
+    posts.close()
     if as_json:
-        print_json({"seed": seed, "config": asdict(config), "bidders": _bidders(room, types), "steps": accounts})
+        about = {} if posts.account is None else {"language_model": posts.account}
+        print_json({"seed": seed, "config": asdict(config), "bidders": _bidders(room, types), **about, "steps": accounts})
         return
     if quiet or steps > 1:
         show_account(accounts)
     show_end(accounts)
+    show_model_account(posts.account)
     if tells:
         out.print("Which field would help: [bold]edgeworth sensitivity[/]. Another mechanism: [bold]--mechanism FILE.json[/].")
 
 
-def _posts(mechanism: str | None, designer: str | None, config: AuctionConfig, seed: int) -> Posts:
-    """Who posts the mechanisms: one that stays, or a designer."""
-    if mechanism is not None and designer is not None:
-        raise InvalidOption("--mechanism and --designer exclude each other: a designer posts mechanisms of its own.")
-    if designer is not None:
-        return designer_mechanism(designer, config, seed)
+def _fixed(mechanism: str | None) -> DaedalusAction:
+    """The mechanism that stays in force."""
     try:
-        fixed = WELL_MEANT if mechanism is None else boxed_mechanism(mechanism)
+        return WELL_MEANT if mechanism is None else boxed_mechanism(mechanism)
     except DataError as error:
         raise InvalidOption(f"--mechanism {error}") from error
-    return lambda room: fixed
-
-
-def designer_mechanism(name: str, config: AuctionConfig, seed: int) -> Posts:
-    """A designer by its catalog name, at work in one market."""
-    designer = catalog.resolve("designer", name)()
-
-    def post(room: SaleRoom) -> DaedalusAction:
-        step = int(room.market["step"])
-        if step == 0:
-            recipe = room.batch.markets["stage"].copy() if designer.knows_population else None
-            designer.begin(config, 1, seed, recipe)
-        posted = room.mechanisms if step else np.zeros(1, MECHANISM)
-        return action_of(designer.design(view_of(room.batch, step, posted))[0])
-
-    return post
 
 
 def _play_step(room: SaleRoom, mechanism: DaedalusAction, tell: Callable[[Chronicle], None] | None) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from edgeworth.cli.console import (
     AsJson,
     Seed,
     Settings,
-    auction_config,
     command_line,
     deliver,
     draw,
@@ -20,12 +19,12 @@ from edgeworth.cli.console import (
     game_config,
     out,
 )
+from edgeworth.cli.designer_scale import asked_model, designer_scale
+from edgeworth.cli.model_options import ClientName, ModelName
 from edgeworth.cli.progress import progress
 from edgeworth.config import scenario_names
 from edgeworth.errors import InvalidOption, UnknownName
-from edgeworth.evaluation.auction_yardstick import Row
 from edgeworth.evaluation.yardstick import Yardstick, yardstick
-from edgeworth.games.auction.population import population_table
 
 GAMES = ("bargaining", "auction")
 
@@ -43,6 +42,11 @@ def yardstick_command(
     contexts: Annotated[int, typer.Option(min=100, help="Contexts for the oracle and for agents that are played.")] = 20_000,
     plan_contexts: Annotated[int, typer.Option(min=10, help="Contexts for the blind plans.")] = 3_000,
     episodes: Annotated[int, typer.Option(min=100, help="Auction: episodes of every designer on every population.")] = 4_000,
+    client: ClientName = None,
+    model: ModelName = None,
+    model_episodes: Annotated[
+        int | None, typer.Option(min=0, help="Auction: episodes of the language model, on the first seeds; 0 leaves it out. Default: 300.")
+    ] = None,
     seed: Seed = 0,
     out_file: Annotated[Path | None, typer.Option("--out", help="Write the table as JSON into this file.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Draw the scales into this PNG file.")] = None,
@@ -55,16 +59,21 @@ def yardstick_command(
     Example: edgeworth yardstick --scenario lewis
 
     Example: edgeworth yardstick --game auction --stage 3
+
+    Example: edgeworth yardstick --game auction --stage stages --model Qwen/Qwen2.5-1.5B-Instruct --model-episodes 100
     """
     if game not in GAMES:
         raise UnknownName("game", game, GAMES)
     if game == "auction":
         if scenario is not None:
             raise InvalidOption("--scenario belongs to bargaining; the auction has --stage.")
-        _auction(stage, settings, episodes, seed, out_file, figure, as_json)
+        designer_scale(stage, settings, episodes, asked_model(client, model, model_episodes, episodes), seed, out_file, figure, as_json)
     else:
         if stage is not None:
             raise InvalidOption("--stage belongs to the auction (--game auction); bargaining has --scenario.")
+        for option, value in {"--client": client, "--model": model, "--model-episodes": model_episodes}.items():
+            if value is not None:
+                raise InvalidOption(f"{option} belongs to the auction (--game auction), whose designers it joins.")
         _bargaining(scenario, settings, contexts, plan_contexts, seed, out_file, figure, as_json)
 
 
@@ -100,54 +109,6 @@ def _bargaining(
             out.print()
 
     deliver(result, as_json, out_file, show)
-
-
-def _auction(
-    stages: list[str] | None,
-    settings: list[str] | None,
-    episodes: int,
-    seed: int,
-    out_file: Path | None,
-    figure: Path | None,
-    as_json: bool,
-) -> None:
-    from edgeworth.evaluation.auction_yardstick import POPULATIONS, auction_yardstick
-
-    configs = {name: auction_config(name, None, 8, settings) for name in stages or POPULATIONS}
-    for config in configs.values():
-        population_table(config.stage, config.mix)  # refuses what does not exist before anything long starts
-    tables = {}
-    with progress() as task:
-        for name, config in configs.items():
-            tables[name] = auction_yardstick(config, episodes, seed, task(f"population {name}"))
-    result = {
-        "command": command_line(),
-        "quantity": "mean score R per step over whole episodes; 95 % bootstrap interval over episodes; differences paired by seed",
-        "seeds": f"{seed} to {seed + episodes - 1}",
-        "episodes": episodes,
-        "populations": {name: [row.as_dict() for row in rows] for name, rows in tables.items()},
-    }
-    draw(result, figure, "edgeworth.evaluation.designer_figures:draw_designers")
-
-    def show() -> None:
-        for name, rows in tables.items():
-            out.print(_designer_table(name, rows))
-            out.print()
-
-    deliver(result, as_json, out_file, show)
-
-
-def _designer_table(population: str, rows: list[Row]) -> Table:
-    title = f"population {population}: mean score R per step"
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    shown.add_column("designer", no_wrap=True)
-    for name in ("R", "95 % interval", "over best constant", "episodes"):
-        shown.add_column(name, justify="right")
-    for row in rows:
-        e, d = row.score, row.over_best_constant
-        gain = f"{d.value:+.3f} ±{(d.high - d.low) / 2:.3f}" if d.value else "–"
-        shown.add_row(row.designer, f"{e.value:.3f}", f"{e.low:.3f} – {e.high:.3f}", gain, f"{e.n:,}")
-    return shown
 
 
 def _rich_table(table: Yardstick) -> Table:

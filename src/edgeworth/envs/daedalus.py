@@ -11,10 +11,11 @@ from typing import Any
 import gymnasium
 
 from edgeworth.config import AuctionConfig
-from edgeworth.envs.daedalus_spaces import action_from, config_after, mechanism_space, observation_of, observation_space
+from edgeworth.envs.daedalus_spaces import action_from, config_after, mechanism_space, observation_space
 from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, mechanism_rows
+from edgeworth.games.auction.market_view import observation_of
 from edgeworth.seeding import checked_seed
 
 Observation = dict[str, Any]
@@ -46,12 +47,12 @@ class DaedalusEnv(gymnasium.Env[Observation, Mapping[str, Any] | DaedalusAction]
         super().reset(seed=seed)
         self.markets.reconfigure(config)
         self.markets.begin()
-        return observation_of(self.markets), self.markets.info()
+        return observation_of(self.markets.view()), self.markets.info()
 
     def step(self, action: Mapping[str, Any] | DaedalusAction) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Post a mechanism and let five sales run under it."""
         scores, ended = self.markets.step(mechanism_rows([action_from(action)]))
-        return observation_of(self.markets), float(scores[0]), bool(ended[0]), False, self.markets.info()
+        return observation_of(self.markets.view()), float(scores[0]), bool(ended[0]), False, self.markets.info()
 
     def render(self) -> str | None:
         """The last step as text."""

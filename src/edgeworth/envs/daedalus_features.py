@@ -19,8 +19,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from edgeworth.config import BIDDER_RANGE, STEP_RANGE
-from edgeworth.envs.designed_markets import PROXY_LIMITS, RECENT_STEPS, DesignedMarkets
+from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.games.auction.action import CHOICES, FIELDS, HIGHEST
+from edgeworth.games.auction.market_view import PROXY_LIMITS, RECENT_STEPS
 from edgeworth.games.auction.state import PROXIES, SCORES
 
 OUTCOME_FEATURES = tuple(f"{score}[{step}]" for step in range(-RECENT_STEPS, 0) for score in SCORES)

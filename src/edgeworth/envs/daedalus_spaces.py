@@ -15,11 +15,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from edgeworth.config import BIDDER_RANGE, STEP_RANGE, AuctionConfig
-from edgeworth.envs.designed_markets import PROXY_LIMITS, RECENT_STEPS, DesignedMarkets
 from edgeworth.envs.reset_options import refuse_mistyped
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, DaedalusAction, checked_action
 from edgeworth.games.auction.levels import LEVEL_COUNTS, LevelChoice
+from edgeworth.games.auction.market_view import PROXY_LIMITS, RECENT_STEPS
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.state import PROXIES, SCORES
 
@@ -52,23 +52,6 @@ def observation_space() -> spaces.Dict:
         },
         sort_keys=False,
     )
-
-
-def observation_of(markets: DesignedMarkets, slot: int = 0) -> dict[str, Any]:
-    """What the designer of one market sees; the mechanism is all zeros until one has been posted (`round_number` 0)."""
-    return {
-        "market_outcomes": markets.recent[slot].copy(),
-        "population_proxies": markets.proxies()[slot],
-        "round_number": int(markets.steps[slot]),
-        "episode_length": markets.config.episode_length,
-        "n_agents": markets.config.n_agents,
-        "current_mechanism": numbered_mechanism(markets.posted[slot]),
-    }
-
-
-def numbered_mechanism(row: np.void) -> dict[str, Any]:
-    """A mechanism in the form of `mechanism_space`."""
-    return {name: np.array(row[name]) if name in HIGHEST else int(row[name]) for name in FIELDS}
 
 
 def action_from(value: Any) -> DaedalusAction:

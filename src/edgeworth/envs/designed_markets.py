@@ -15,32 +15,13 @@ from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.batch import MarketBatch, Rows, step_markets
 from edgeworth.games.auction.curriculum import Curriculum
+from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, MarketView, Notebook, outcome_table
 from edgeworth.games.auction.notice import step_notice
 from edgeworth.games.auction.population import population_table
-from edgeworth.games.auction.state import DIAGNOSTICS, MECHANISM, OUTCOME, PROXIES, SCORES
-from edgeworth.games.auction.vocabulary import BIDDER_TYPES, MAX_BIDDERS
+from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
+from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 
-RECENT_STEPS = 5
 COMPONENTS = SCORES[:-1]
-
-HIGHEST_BID = 4.0
-"""Bids of the calibrated model stay below 2.2; a wilder model is shown up to here."""
-HIGHEST_VARIATION = 9.0
-"""Just above √79, the most that eighty bids can vary in units of their mean."""
-PROXY_LIMITS = np.array(
-    [
-        {"bid_mean": HIGHEST_BID, "winner_gap": HIGHEST_BID, "bid_variation": HIGHEST_VARIATION, "entrants": MAX_BIDDERS}.get(name, 1.0)
-        for name in PROXIES
-    ]
-)
-
-FIRST_PROXY, FIRST_DIAGNOSTIC = len(SCORES), len(SCORES) + len(PROXIES)
-NOTHING_POSTED = np.zeros(1, MECHANISM)
-
-
-def outcome_table(outcomes: Rows) -> NDArray[np.float64]:
-    """Outcomes as rows of plain numbers, in the order of the record."""
-    return outcomes.view(np.float64).reshape(len(outcomes), len(OUTCOME.names or ()))
 
 
 def recipe_names(config: AuctionConfig, recipes: int) -> list[str]:
@@ -57,8 +38,7 @@ class DesignedMarkets:
     def __init__(self, config: AuctionConfig, size: int) -> None:
         self.batch = MarketBatch(config, size)
         self.curriculum = Curriculum(config) if config.curriculum else None
-        self.recent = np.zeros((self.batch.size, RECENT_STEPS, len(SCORES)))
-        self.posted: Rows = np.zeros(self.batch.size, MECHANISM)
+        self.notebook = Notebook(self.batch)
         self.returns = np.zeros(self.batch.size)
         self.stages = np.zeros(self.batch.size, "<U12")
 
@@ -83,7 +63,8 @@ class DesignedMarkets:
         """Begin the next episode of all markets, or of the chosen ones."""
         chosen = np.ones(self.batch.size, np.bool_) if chosen is None else chosen
         self.batch.reset(chosen, None if self.curriculum is None else self.curriculum.populations())
-        self.recent[chosen], self.returns[chosen], self.posted[chosen] = 0.0, 0.0, NOTHING_POSTED
+        self.notebook.open(chosen)
+        self.returns[chosen] = 0.0
         if self.curriculum is not None:
             self.stages[chosen] = str(self.curriculum.stage)
         else:
@@ -92,14 +73,12 @@ class DesignedMarkets:
 
     def step(self, mechanisms: Rows, playing: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """One step of every market, or of those `playing` while the rest has just begun: the scores, and which episodes have ended."""
-        batch, played = self.batch, slice(None) if playing is None else playing
+        batch = self.batch
         if playing is None:
             batch.step(mechanisms)
         else:
             batch.markets[playing], batch.outcomes[playing] = step_markets(batch.markets[playing], mechanisms[playing], batch.model)
-        self.posted[played] = mechanisms[played]
-        self.recent[played, :-1] = self.recent[played, 1:]
-        self.recent[played, -1] = outcome_table(batch.outcomes)[played, :FIRST_PROXY]
+        self.notebook.write(mechanisms, slice(None) if playing is None else playing)
         scores = batch.outcomes["composite"].copy()  # 0 where an episode has just begun
         self.returns += scores
         ended = self.steps >= self.config.episode_length
@@ -108,10 +87,23 @@ class DesignedMarkets:
                 self.curriculum.record(int(self.stages[slot]), float(self.returns[slot]) / self.config.episode_length)
         return scores, ended
 
+    @property
+    def recent(self) -> NDArray[np.float64]:
+        """The last outcomes of every market, oldest first."""
+        return self.notebook.recent
+
+    @property
+    def posted(self) -> Rows:
+        """The mechanism in force in every market; all zeros before the first step."""
+        return self.notebook.posted
+
     def proxies(self) -> NDArray[np.float64]:
         """What was seen of the bidders in the last step of every market; zeros before the first."""
-        seen: NDArray[np.float64] = np.minimum(outcome_table(self.batch.outcomes)[:, FIRST_PROXY:FIRST_DIAGNOSTIC], PROXY_LIMITS)
-        return seen
+        return self.notebook.proxies()
+
+    def view(self, slot: int = 0) -> MarketView:
+        """What the designer of one market sees."""
+        return self.notebook.view(slice(slot, slot + 1))
 
     def components(self) -> dict[str, NDArray[np.float64]]:
         """The four parts of every market's last score."""

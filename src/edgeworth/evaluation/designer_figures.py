@@ -16,38 +16,56 @@ MARKS = {
     "best constant for mixed": ("s", "white", 44),
     "informed_greedy": ("^", LIGHT, 54),
     "uniform": ("x", INK, 40),
+    "language_model": ("P", ACCENT, 62),
 }
+"""How each designer is drawn; a language model by the beginning of its name, whatever model it is."""
 BAND = "#f1f1f1"
 TITLE_WIDTH = 105
 SPREAD = 0.11
 """How far apart the designers of one population stand, in rows."""
+HEAD, LEGEND = 1.1, 0.65
+"""Room for title and axis, and for the legend, in inches."""
 
 
 def draw_designers(result: dict[str, Any], path: Path) -> None:
     """One row per population, one mark per designer, with its interval."""
     plt = pyplot()
     populations = result["populations"]
-    figure, axes = plt.subplots(figsize=(8.2, 1.6 + 0.62 * len(populations)))
+    height = HEAD + LEGEND + 0.62 * len(populations)
+    figure, axes = plt.subplots(figsize=(8.2, height))
     for y, rows in enumerate(populations.values()):
         if y % 2 == 0:
             axes.axhspan(y - 0.5, y + 0.5, color=BAND, zorder=0, lw=0)
         for row in rows:
-            marker, colour, size = MARKS[row["designer"]]
-            height = y + SPREAD * (list(MARKS).index(row["designer"]) - 3)
-            score = row["score"]
-            axes.plot([score["low"], score["high"]], [height, height], color=INK, lw=1.2, zorder=2)
+            score, key = row["score"], _key(row["designer"])
+            marker, colour, size = MARKS[key]
+            place = y + SPREAD * (list(MARKS).index(key) - (len(MARKS) - 1) / 2)
+            axes.plot([score["low"], score["high"]], [place, place], color=INK, lw=1.2, zorder=2)
             edge = {} if marker == "x" else {"edgecolor": INK, "linewidth": 0.9}
-            label = row["designer"] if y == 0 else None
-            axes.scatter(score["value"], height, marker=marker, s=size, color=colour, zorder=3, label=label, **edge)
+            label = _label(row) if y == 0 else None
+            axes.scatter(score["value"], place, marker=marker, s=size, color=colour, zorder=3, label=label, **edge)
     axes.set_yticks(range(len(populations)), [_name(name) for name in populations])
     axes.set_ylim(len(populations) - 0.5, -0.5)
-    axes.set_xlim(0.15, 0.75)
+    axes.set_xlim(min(0.15, _lowest(populations) - 0.02), 0.75)
     axes.set_xlabel("mean score R per step, with 95 % interval (1 = the competitive market)")
     axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle("\n".join(textwrap.wrap(_finding(populations), TITLE_WIDTH)), fontsize=10, x=0.02, ha="left")
-    figure.legend(*axes.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower center", ncol=4)
-    figure.tight_layout(rect=(0.0, 0.09, 1.0, 1.0))
+    figure.legend(*axes.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower center", ncol=3)
+    figure.tight_layout(rect=(0.0, LEGEND / height, 1.0, 1.0))
     save_figure(plt, figure, path)
+
+
+def _lowest(populations: dict[str, list[dict[str, Any]]]) -> float:
+    return min(float(row["score"]["low"]) for rows in populations.values() for row in rows)
+
+
+def _key(designer: str) -> str:
+    return "language_model" if designer.startswith("language_model") else designer
+
+
+def _label(row: dict[str, Any]) -> str:
+    """A designer in the legend; a language model plays fewer episodes than the others, and its label says how many."""
+    return f"{row['designer']}, n = {row['score']['n']:,}" if row["designer"].startswith("language_model") else str(row["designer"])
 
 
 def _name(population: str) -> str:

@@ -10,18 +10,24 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.vocabulary import ONGOING
+from edgeworth.games.bargaining.vocabulary import AGENT, ONGOING
 
 CHUNK = 4096
 """Episodes played side by side."""
 
+MOST_SEEDS_PER_EPISODE = 1000
+"""How many contexts are looked at before a wanted kind counts as missing."""
+
 Progress = Callable[[int], None]
+Choice = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
+"""Which contexts are wanted, by pools (n, 3) and the agent's utilities (n, 3)."""
 
 
 @dataclass(frozen=True)
 class Episodes:
-    """What happened, one entry per episode; episode *i* has seed `seed + i`."""
+    """What happened, one entry per episode, in the order of their seeds."""
 
     reward: NDArray[np.float64]
     partner_reward: NDArray[np.float64]
@@ -32,31 +38,62 @@ class Episodes:
 
 def play_episodes(config: BargainingConfig, negotiator: Negotiator, episodes: int, seed: int, progress: Progress | None = None) -> Episodes:
     """Play the first episode of each of `episodes` consecutive seeds."""
+    return play_seeds(config, negotiator, np.arange(seed, seed + episodes, dtype=np.int64), progress)
+
+
+def play_seeds(config: BargainingConfig, negotiator: Negotiator, seeds: NDArray[np.int64], progress: Progress | None = None) -> Episodes:
+    """Play the first episode of each of these seeds."""
     parts = []
-    for begin in range(0, episodes, CHUNK):
-        parts.append(_play_chunk(config, negotiator, min(CHUNK, episodes - begin), seed + begin))
+    for begin in range(0, len(seeds), CHUNK):
+        parts.append(_play_chunk(config, negotiator, seeds[begin : begin + CHUNK]))
         if progress is not None:
             progress(len(parts[-1].reward))
     return Episodes(*(np.concatenate([getattr(p, name) for p in parts]) for name in Episodes.__dataclass_fields__))
 
 
-def _play_chunk(config: BargainingConfig, negotiator: Negotiator, size: int, seed: int) -> Episodes:
-    batch = BargainingBatch(config, size)
-    batch.seed(seed)
+def _play_chunk(config: BargainingConfig, negotiator: Negotiator, seeds: NDArray[np.int64]) -> Episodes:
+    batch = opened(config, seeds)
+    reward, partner_reward = play_out(batch, negotiator)
+    state = batch.state
+    return Episodes(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy())
+
+
+def opened(config: BargainingConfig, seeds: NDArray[np.int64]) -> BargainingBatch:
+    """The first episode of each of these seeds, before the agent's first move."""
+    batch = BargainingBatch(config, len(seeds))
+    batch.seed(seeds.tolist())
     batch.reset()
-    reward, partner_reward = np.zeros(size), np.zeros(size)
-    while True:
-        going = batch.state["outcome"] == ONGOING
-        if not going.any():
-            break
+    return batch
+
+
+def play_out(batch: BargainingBatch, negotiator: Negotiator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Play every episode of a batch to its end; what the agent and the partner get from here on."""
+    reward, partner_reward = np.zeros(batch.size), np.zeros(batch.size)
+    while (going := batch.state["outcome"] == ONGOING).any():
         acts, shares = negotiator.choose(batch)
         part = batch.selected(going)
         part.step(acts[going], shares[going])
         batch.write_back(part, going)
         reward[going] += part.reports["reward"]
         partner_reward[going] = part.reports["partner_reward"]
-    state = batch.state
-    return Episodes(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy())
+    return reward, partner_reward
+
+
+def seeds_with(config: BargainingConfig, wanted: Choice, episodes: int, seed: int) -> NDArray[np.int64]:
+    """The first `episodes` seeds, counting up from `seed`, whose first context is a wanted one."""
+    found = np.zeros(0, np.int64)
+    looked_at = 0
+    while len(found) < episodes:
+        if looked_at >= MOST_SEEDS_PER_EPISODE * episodes:
+            raise InvalidOption(
+                f"Among {looked_at:,} contexts of this game {len(found):,} are of the kind that is wanted; {episodes:,} were asked for."
+            )
+        seeds = np.arange(seed + looked_at, seed + looked_at + CHUNK, dtype=np.int64)
+        state = opened(config, seeds).state
+        chosen = wanted(state["counts"].astype(np.int64), state["utilities"][:, AGENT].astype(np.int64))
+        found = np.concatenate([found, seeds[chosen]])
+        looked_at += CHUNK
+    return found[:episodes]
 
 
 def maximum_rewards(batch: BargainingBatch) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.random import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.episodes import maximum_rewards, play_episodes
+from edgeworth.evaluation.episodes import maximum_rewards, opened, play_episodes
 from edgeworth.evaluation.statistics import Estimate, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import bayes_plan, offers_before_agreeing
@@ -91,10 +91,7 @@ def yardstick(
 
 def _opened(config: BargainingConfig, size: int, seed: int) -> BargainingBatch:
     """The first episodes of consecutive seeds, before the agent's first move."""
-    batch = BargainingBatch(config, size)
-    batch.seed(seed)
-    batch.reset()
-    return batch
+    return opened(config, np.arange(seed, seed + size, dtype=np.int64))
 
 
 def _plan_rows(batch: BargainingBatch, seed: int, report: Progress) -> list[Row]:

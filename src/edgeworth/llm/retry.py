@@ -6,7 +6,8 @@ k + 1 is drawn uniformly from the upper half of [0, first_wait · 2^(k-1)], so t
 is given that time. A wait that would outlast the deadline is not begun: the failures are handed back at once.
 
 A server that let a whole call down is then left in peace for a while: `rest` seconds, or longer if it said so. Calls meanwhile are answered
-at once, with its last failure. So a dead provider costs a training run one deadline now and then, not one at every step.
+at once, with its last failure. After a rest a single try tells whether it is back; if not, the next rest is twice as long, up to
+`longest_rest`. So a dead provider costs a training run one deadline now and then, ever more rarely, not one at every step.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from edgeworth.seeding import checked_seed, fresh_seed, generator
 
 WORTH_RETRYING = frozenset(("timeout", "rate_limited", "server_error", "conflict", "dropped", "unreachable"))
 """HTTP 408, 409, 429 and 5xx, and connections that were slow, cut or not accepted; never another 4xx."""
+NOBODY_IS_SERVED = WORTH_RETRYING | {"unauthorized", "unknown_model", "out_of_quota"}
+"""Failures that would have met any prompt; the others are about the prompt itself."""
 
 
 def backoff(attempt: int, first_wait: float, longest_wait: float, chance: float) -> float:
@@ -42,6 +45,7 @@ class Retry(Wrapper):
         first_wait: float = 0.5,
         longest_wait: float = 16.0,
         rest: float = 30.0,
+        longest_rest: float = 600.0,
         seed: int | None = None,
         counters: Counters | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -51,16 +55,24 @@ class Retry(Wrapper):
         super().__init__(client)
         if not attempts >= 1:
             raise InvalidOption(f"attempts is {attempts}; expected 1 or more.")
-        for option, seconds in (("deadline", deadline), ("first_wait", first_wait), ("longest_wait", longest_wait), ("rest", rest)):
+        times = {
+            "deadline": deadline,
+            "first_wait": first_wait,
+            "longest_wait": longest_wait,
+            "rest": rest,
+            "longest_rest": longest_rest,
+        }
+        for option, seconds in times.items():
             if not seconds >= 0.0:
                 raise InvalidOption(f"{option} is {seconds}; expected 0 seconds or more.")
         self.attempts, self.deadline = attempts, deadline
-        self.first_wait, self.longest_wait, self.rest = first_wait, longest_wait, rest
+        self.first_wait, self.longest_wait, self.rest, self.longest_rest = first_wait, longest_wait, rest, longest_rest
         self._seed = fresh_seed() if seed is None else checked_seed(seed)
         self._counters = Counters() if counters is None else counters
         self._clock, self._sleep = clock, sleep
         self._calls = itertools.count()
         self._resting: tuple[float, Failure] | None = None
+        self._last_rest = 0.0
 
     def complete(self, batch: Sequence[Messages], sampling: Samplings, within: float | None = None) -> list[Reply]:
         resting = self._resting
@@ -74,7 +86,7 @@ class Retry(Wrapper):
         replies = self.client.complete(batch, sampling, stop_at - self._clock())
         for attempt in range(1, self.attempts):
             failed = [i for i, reply in enumerate(replies) if isinstance(reply, Failure) and reply.reason in WORTH_RETRYING]
-            if not failed:
+            if not failed or (self._last_rest and len(failed) == len(batch)):
                 break
             wait = self._wait([replies[i] for i in failed], call, attempt)
             if self._clock() + wait >= stop_at:
@@ -89,10 +101,12 @@ class Retry(Wrapper):
 
     def _rest_after(self, replies: Sequence[Reply]) -> tuple[float, Failure] | None:
         """Until when a server that let everybody down is left in peace."""
-        failures = [reply for reply in replies if isinstance(reply, Failure) and reply.reason in WORTH_RETRYING]
-        if not failures or len(failures) < len(replies) or self.rest == 0:
+        failures = [reply for reply in replies if isinstance(reply, Failure) and reply.reason in NOBODY_IS_SERVED]
+        if len(failures) < len(replies) or self.rest == 0:
+            self._last_rest = 0.0
             return None
-        return self._clock() + max([self.rest, *(f.retry_after or 0.0 for f in failures)]), failures[-1]
+        self._last_rest = max(self.rest, min(self.longest_rest, 2.0 * self._last_rest))
+        return self._clock() + max([self._last_rest, *(f.retry_after or 0.0 for f in failures)]), failures[-1]
 
     def _wait(self, failures: Sequence[Reply], call: int, attempt: int) -> float:
         """The longest time that a server asks for, and at least the backoff."""

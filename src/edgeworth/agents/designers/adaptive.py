@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.designer import Designer, MarketView
+from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.agents.designers.forecast import load_revisions, revise, seen_of
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError, UnknownName
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.market_view import MarketView
 from edgeworth.games.auction.state import SCORES
 
 PRIORS = ("stages", "mixed")

@@ -7,7 +7,7 @@ A designer that learns within an episode keeps its own notes; `begin` opens a fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -15,28 +15,7 @@ from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.batch import MarketBatch, Rows
-from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
-
-
-@dataclass(frozen=True)
-class MarketView:
-    """What may be seen of a batch of markets before a step."""
-
-    round_number: int
-    """Steps played so far in this episode."""
-    episode_length: int
-    n_agents: int
-    outcomes: NDArray[np.float64]
-    """Scores of the last step, in the order of `state.SCORES`; zeros before the first."""
-    proxies: NDArray[np.float64]
-    """What was seen of the bidders, in the order of `state.PROXIES`."""
-    mechanisms: Rows
-    """What was in force in the last step."""
-
-    @property
-    def size(self) -> int:
-        """How many markets there are."""
-        return len(self.outcomes)
+from edgeworth.games.auction.market_view import MarketView, Notebook
 
 
 class Designer:
@@ -53,26 +32,23 @@ class Designer:
         raise NotImplementedError
 
 
-def columns(rows: Rows, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """Some fields of a batch of records as the columns of a matrix."""
-    return np.stack([rows[name] for name in names], axis=1)
+def play(
+    designer: Designer, config: AuctionConfig, episodes: int, seed: int, stepped: Callable[[int], None] | None = None
+) -> NDArray[np.float64]:
+    """Let a designer play one episode of each of `episodes` seeds; the score of every step, shape (episodes, steps).
 
-
-def view_of(batch: MarketBatch, step: int, posted: Rows) -> MarketView:
-    """What may be seen of a batch before its next step."""
-    config, outcomes = batch.config, batch.outcomes
-    return MarketView(step, config.episode_length, config.n_agents, columns(outcomes, SCORES), columns(outcomes, PROXIES), posted)
-
-
-def play(designer: Designer, config: AuctionConfig, episodes: int, seed: int) -> NDArray[np.float64]:
-    """Let a designer play one episode of each of `episodes` seeds; the score of every step, shape (episodes, steps)."""
+    All episodes go forward together; `stepped` is told how many steps they have played.
+    """
     batch = MarketBatch(config, episodes)
     batch.seed(seed)
     batch.reset()
     designer.begin(config, episodes, seed, batch.markets["stage"].copy() if designer.knows_population else None)
     scores = np.zeros((episodes, config.episode_length))
-    posted: Rows = np.zeros(episodes, MECHANISM)
+    notebook = Notebook(batch)
     for step in range(config.episode_length):
-        posted = designer.design(view_of(batch, step, posted))
+        posted = designer.design(notebook.view())
         scores[:, step] = batch.step(posted)["composite"]
+        notebook.write(posted)
+        if stepped is not None:
+            stepped(step + 1)
     return scores

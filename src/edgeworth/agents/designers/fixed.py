@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.designer import Designer, MarketView
+from edgeworth.agents.designers.designer import Designer
 from edgeworth.config import AuctionConfig, config_folder
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, mechanism_rows, read_mechanism
 from edgeworth.games.auction.batch import Rows, constant_rows
+from edgeworth.games.auction.market_view import MarketView
 
 
 def mechanism_names() -> list[str]:

@@ -11,12 +11,13 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.designer import Designer, MarketView
+from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.agents.designers.search import Progress, SearchBudget, search_mechanism
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.market_view import MarketView
 from edgeworth.games.auction.model import MarketModel
 from edgeworth.games.auction.population import HELD_OUT, STAGES
 from edgeworth.games.auction.state import MECHANISM

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.designer import Designer, MarketView
+from edgeworth.agents.designers.designer import Designer
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import random_mechanisms
 from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.market_view import MarketView
 from edgeworth.seeding import generator
 
 

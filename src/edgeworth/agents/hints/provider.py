@@ -7,30 +7,18 @@ each. A provider that calls a model builds one question per due episode, lets `a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.questions import ask_once
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hints import Hint, HintProvider, Hints, hints_of_moves
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES
 from edgeworth.protocol import Rejection
 
 __all__ = ["HintProvider", "ask_once", "hints_of"]
-
-Question = TypeVar("Question", bound=Hashable)
-Answer = TypeVar("Answer")
-
-
-def ask_once(questions: Sequence[Question], answer: Callable[[list[Question]], Sequence[Answer]]) -> list[Answer]:
-    """The answer to every question, of which each different one is put once, all in one call; for answers that depend on nothing else."""
-    different = list(dict.fromkeys(questions))
-    if not different:
-        return []
-    answers = dict(zip(different, answer(different), strict=True))
-    return [answers[question] for question in questions]
 
 
 def hints_of(batch: BargainingBatch, due: NDArray[np.bool_], answers: Sequence[Hint | Rejection]) -> Hints:

@@ -17,14 +17,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, DaedalusAction
+from edgeworth.games.auction.market_view import MarketView, observation_of
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
 
 VARIABLES = ("round_number", "episode_length", "n_agents", "outcomes_csv", "proxies_csv", "current_mechanism_json", "history_str")
 REQUIRED = ("outcomes_csv", "proxies_csv", "current_mechanism_json")
 """Without these nobody can tell what the market has shown."""
+
+Posted = Mapping[str, Any] | DaedalusAction | np.void
+"""A mechanism, in whatever form it was posted."""
 
 MOST_STEPS = 4
 MOST_CHARS = 1600
@@ -38,7 +45,7 @@ def load_design_prompt(path: Path | str | None = None) -> Prompt:
 
 def design_variables(
     observation: Mapping[str, Any],
-    posted: Sequence[Mapping[str, Any] | DaedalusAction] = (),
+    posted: Sequence[Posted] = (),
     most_steps: int = MOST_STEPS,
     most_chars: int = MOST_CHARS,
 ) -> dict[str, str]:
@@ -46,19 +53,24 @@ def design_variables(
     played = int(observation["round_number"])
     if posted and len(posted) != played:
         raise InvalidOption(f"{len(posted)} mechanisms for {played} steps; expected one for each, or none at all.")
-    scores = list(observation["market_outcomes"])
+    scores = np.asarray(observation["market_outcomes"]).tolist()
     return {
         "round_number": str(played),
         "episode_length": str(int(observation["episode_length"])),
         "n_agents": str(int(observation["n_agents"])),
         "outcomes_csv": numbers_csv(scores[-1], DIGITS) if played else NOTHING,
-        "proxies_csv": numbers_csv(observation["population_proxies"], DIGITS) if played else NOTHING,
+        "proxies_csv": numbers_csv(np.asarray(observation["population_proxies"]).tolist(), DIGITS) if played else NOTHING,
         "current_mechanism_json": mechanism_json(observation["current_mechanism"]) if played else NOTHING,
         "history_str": capped(past_steps(scores, played, posted), most_steps, most_chars),
     }
 
 
-def past_steps(scores: Sequence[Any], played: int, posted: Sequence[Mapping[str, Any] | DaedalusAction] = ()) -> list[str]:
+def batch_variables(view: MarketView, posted: Sequence[NDArray[np.void]] = ()) -> list[dict[str, str]]:
+    """The same for every market of a view, in order; `posted` are the mechanisms of all steps so far, a row per market each."""
+    return [design_variables(observation_of(view, slot), [rows[slot] for rows in posted]) for slot in range(view.size)]
+
+
+def past_steps(scores: Sequence[Any], played: int, posted: Sequence[Posted] = ()) -> list[str]:
     """The steps before the last one that are still remembered, a line each, oldest first."""
     lines = []
     for step in range(max(1, played - len(scores) + 1), played):
@@ -67,9 +79,13 @@ def past_steps(scores: Sequence[Any], played: int, posted: Sequence[Mapping[str,
     return lines
 
 
-def mechanism_json(mechanism: Mapping[str, Any] | DaedalusAction) -> str:
-    """A mechanism as the JSON that a designer writes, whether it comes in words or in numbers."""
-    given = mechanism.model_dump() if isinstance(mechanism, DaedalusAction) else mechanism
+def mechanism_json(mechanism: Posted) -> str:
+    """A mechanism as the JSON that a designer writes, whether it comes in words, in numbers or as the market's record."""
+    given: Mapping[str, Any]
+    if isinstance(mechanism, DaedalusAction):
+        given = mechanism.model_dump()
+    else:
+        given = mechanism if isinstance(mechanism, Mapping) else dict(zip(FIELDS, mechanism.item(), strict=True))
     return json.dumps({name: _plain(name, given[name]) for name in FIELDS})
 
 

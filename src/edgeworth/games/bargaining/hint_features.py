@@ -17,6 +17,7 @@ from edgeworth.games.bargaining.legality import LEGAL_ACTS, STATES_SHARE
 from edgeworth.games.bargaining.purposes import HINT
 from edgeworth.games.bargaining.vocabulary import (
     COUNT_LIMIT,
+    ITEM_NAMES,
     PARTNER,
     PROPOSE,
     TURN_LIMIT,
@@ -26,6 +27,12 @@ from edgeworth.seeding import draw, quarter_below
 
 HINT_FEATURES = 10
 """act 5, share over the pool 3, confidence 1, availability 1; all in [0, 1]."""
+FEATURE_NAMES = (
+    *(f"act_{act.name.lower()}" for act in Act),
+    *(f"oA_{name}s_over_pool" for name in ITEM_NAMES),
+    "confidence",
+    "available",
+)
 SHARE_COLUMN, CONFIDENCE_COLUMN, AVAILABLE_COLUMN, AGE_COLUMN = 5, 8, 9, 10
 
 COUNTS_COLUMN, TURNS_COLUMN = 0, 16

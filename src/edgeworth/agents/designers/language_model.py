@@ -1,0 +1,190 @@
+"""Language model designer: tells a model what the market has shown, and posts the mechanism that it writes.
+
+All markets of a batch are asked for in one call, each different prompt once. A reply is judged by `protocol.parse_reply`: it is a legal
+mechanism or a rejection with its reason, and nothing in it is mended. A model that decodes by the schema (`pocket`, `huggingface`) always
+writes a legal one. Where there is none, the mechanism in force stays; before the first step the market opens under `informed_greedy`, the
+published baseline, so that no model scores above it by being refused. What became of every reply of the last step stands in `verdicts`,
+sums stand in `counters`, and the first reply that was not used is told as a `FallbackUsed` warning.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.designers.designer import Designer
+from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.agents.questions import ask_once, client_for, judged
+from edgeworth.config import AuctionConfig
+from edgeworth.errors import FallbackUsed, IllegalAction, ModelUnavailable, UnknownName
+from edgeworth.games.auction.action import DaedalusAction, mechanism_rows
+from edgeworth.games.auction.batch import Rows, constant_rows
+from edgeworth.games.auction.design_prompt import batch_variables, load_design_prompt
+from edgeworth.games.auction.market_view import MarketView
+from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
+from edgeworth.llm.client import Client, Failure, Reply, Sampling
+from edgeworth.protocol import Accepted, Rejection
+from edgeworth.seeding import generator
+
+OnRejection = Literal["keep", "error"]
+Whose = Literal["reply", "kept", "opening"]
+"""Whose mechanism was posted: the model's, the one in force, or the opening one."""
+OPENING = "informed_greedy"
+MAX_TOKENS = 400
+"""A mechanism takes about 130 tokens of a usual vocabulary, and 330 letters."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of the reply for one market."""
+
+    reply: Reply
+    judgement: Accepted[DaedalusAction] | Rejection
+    posted: Whose
+
+    @property
+    def fault(self) -> Rejection | None:
+        """Why the reply was not used, if it was not."""
+        return self.judgement if isinstance(self.judgement, Rejection) else None
+
+    @property
+    def reason(self) -> str | None:
+        """The same in a word: that of the failure where nothing came back, else that of the rejection."""
+        if isinstance(self.reply, Failure):
+            return self.reply.reason
+        return None if self.fault is None else self.fault.reason.value
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        fault = {} if self.fault is None else {"reason": self.reason, "sentence": self.fault.sentence, "field": self.fault.field}
+        return {"posted": self.posted, **fault}
+
+
+class Answer(NamedTuple):
+    """A reply and what it holds."""
+
+    reply: Reply
+    judgement: Accepted[DaedalusAction] | Rejection
+
+
+class LanguageModel(Designer):
+    """Asks a language model for every mechanism: the small one in the package, one from the hub, or a server's."""
+
+    def __init__(
+        self,
+        client: str | Client | None = None,
+        model: str | None = None,
+        prompt: Path | str | None = None,
+        cache: Path | str | None = None,
+        replay: bool = False,
+        temperature: float | None = 0.0,
+        seed: int | None = None,
+        max_tokens: int = MAX_TOKENS,
+        remembers: bool = False,
+        on_rejection: OnRejection = "keep",
+        opening: str | DaedalusAction = OPENING,
+        **client_options: Any,
+    ) -> None:
+        """`remembers` also tells the model its mechanisms of the steps before; further options go to the client."""
+        if on_rejection not in get_args(OnRejection):
+            raise UnknownName("answer to a rejection", on_rejection, get_args(OnRejection))
+        self.sampling = Sampling(temperature, max_tokens, seed=seed, json_schema=MECHANISM_SCHEMA.json_schema())
+        self.prompt = load_design_prompt(prompt)
+        self._names = sorted(self.prompt.names)
+        self.remembers = remembers
+        self.on_rejection = on_rejection
+        self.opening = opening if isinstance(opening, DaedalusAction) else boxed_mechanism(opening)
+        self.client = client_for(LanguageModel, client, model, cache=cache, replay=replay, **client_options)
+        self.verdicts: tuple[Verdict, ...] = ()
+        """What became of the replies of the last step, market by market."""
+        self._tally: Counter[str] = Counter()
+        self._memory: list[Rows] = []
+        self._episode_seed = 0
+        self._is_checked = self._has_warned = False
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Everything counted so far: of the client, and whose mechanisms were posted, over all markets and steps."""
+        posted = {whose: self._tally[whose] for whose in get_args(Whose)}
+        return {**self.client.counters.snapshot(), "posted": posted}
+
+    def check(self) -> None:
+        """Raise ModelUnavailable, or MissingExtra, if asking is bound to fail; a local model is loaded now. Once is enough."""
+        if not self._is_checked:
+            self.client.check()
+            self._is_checked = True
+
+    def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
+        self.check()
+        self._memory, self._episode_seed, self.verdicts = [], seed, ()
+
+    def design(self, view: MarketView) -> Rows:
+        memory = [*self._memory, view.mechanisms] if self.remembers and view.round_number else self._memory
+        answers = self.ask(batch_variables(view, memory), self._seeds(view))
+        kept: Whose = "kept" if view.round_number else "opening"
+        self.verdicts = tuple(Verdict(*answer, "reply" if isinstance(answer.judgement, Accepted) else kept) for answer in answers)
+        self._tell_faults(view.round_number)
+        self._memory = memory
+        rows = view.mechanisms.copy() if view.round_number else constant_rows(mechanism_rows([self.opening])[0], view.size)
+        written = [slot for slot, answer in enumerate(answers) if isinstance(answer.judgement, Accepted)]
+        rows[written] = mechanism_rows([answer.judgement.value for answer in answers if isinstance(answer.judgement, Accepted)])
+        return rows
+
+    def ask(self, variables: Sequence[dict[str, str]], seeds: Sequence[int | None] | None = None) -> list[Answer]:
+        """What the model writes for each set of prompt variables, judged; each different one is asked once, all in one call."""
+        seeds = [self.sampling.seed] * len(variables) if seeds is None else seeds
+        questions = [(*(told[name] for name in self._names), seed) for told, seed in zip(variables, seeds, strict=True)]
+        return ask_once(questions, self._answer)
+
+    def close(self) -> None:
+        """Let go of the client's connections and files."""
+        self.client.close()
+
+    def _answer(self, questions: list[tuple[Any, ...]]) -> list[Answer]:
+        batch = [self.prompt.messages(dict(zip(self._names, question, strict=False))) for question in questions]
+        seeds = [question[-1] for question in questions]
+        each = self.sampling if set(seeds) == {self.sampling.seed} else [replace(self.sampling, seed=seed) for seed in seeds]
+        answers = [Answer(reply, judged(reply, MECHANISM_SCHEMA)) for reply in self.client.complete(batch, each)]
+        for reply, judgement in answers:
+            if isinstance(judgement, Rejection) and not isinstance(reply, Failure):
+                self.client.counters.rejected(judgement.reason.value)
+        return answers
+
+    def _seeds(self, view: MarketView) -> list[int | None]:
+        """Above temperature 0 every market draws for itself, whatever batch it is in; at 0 there is nothing to draw."""
+        if not self.sampling.temperature:
+            return [self.sampling.seed] * view.size
+        base, step = self.sampling.seed or 0, view.round_number
+        return [int(generator(base, self._episode_seed + slot, step).integers(2**31)) for slot in range(view.size)]
+
+    def _tell_faults(self, step: int) -> None:
+        """Count whose mechanisms are posted; the first that is not the model's is told, or every one is an error."""
+        for slot, verdict in enumerate(self.verdicts):
+            if verdict.fault is not None and self.on_rejection == "error":
+                raise self._refusal(verdict, slot)
+            if verdict.fault is not None and not self._has_warned:
+                self._has_warned = True
+                stays = "the mechanism in force stays" if step else "the market opens under the mechanism `opening` names"
+                warnings.warn(
+                    f"{self._told(verdict)} So {stays}; others like it are counted."
+                    " on_rejection='error' stops instead, and `verdicts` holds every one.",
+                    FallbackUsed,
+                    stacklevel=3,
+                )
+        self._tally.update(verdict.posted for verdict in self.verdicts)
+
+    def _told(self, verdict: Verdict) -> str:
+        what = "did not answer" if isinstance(verdict.reply, Failure) else "wrote no legal mechanism"
+        return f"{self.client.name} {what} ({verdict.reason}): {verdict.fault and verdict.fault.sentence}"
+
+    def _refusal(self, verdict: Verdict, slot: int) -> Exception:
+        if isinstance(verdict.reply, Failure):
+            return ModelUnavailable(verdict.reply.reason, self._told(verdict))
+        return IllegalAction(self._told(verdict), verdict.reason or "", slot if len(self.verdicts) > 1 else None)

@@ -1,0 +1,206 @@
+"""Hints of a language model: the talks become a prompt, and what it writes is judged before it is a hint.
+
+All episodes that are due are asked in one call, every different prompt once, each with the JSON schema of the hints that are legal at its
+moment, to which models and servers hold their reply where they can. `protocol.parse_reply` judges every reply all the same.
+
+A model that dies under way stops nothing: its hints are neutral, counted as `no_reply`, and a `FallbackUsed` warning says so once.
+`llm.retry` leaves a dead server in peace, so that a run does not wait for it at every step. What waiting cannot mend (no key, no server
+at that address, no such model, a package that is not installed) is raised by `check`, before the first episode.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.hints.provider import hints_of
+from edgeworth.agents.questions import ask_once, client_for, judged
+from edgeworth.errors import FallbackUsed, InvalidOption, ModelUnavailable
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.hint_prompt import AGREES_FROM, batch_variables, load_hint_prompt
+from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
+from edgeworth.games.bargaining.hints import Hint, Hints
+from edgeworth.games.bargaining.talks import triple_of
+from edgeworth.llm.client import Client, Failure, Messages, Reply, Sampling
+from edgeworth.llm.counters import Counted
+from edgeworth.llm.prompt import Prompt
+from edgeworth.llm.retry import WORTH_RETRYING
+from edgeworth.protocol import Accepted, Rejection
+
+PASSES_BY_ITSELF = WORTH_RETRYING - {"unreachable"}
+"""What a check may meet at a server that is there and has the model: no reason not to begin."""
+OWN_OPTIONS = ("client", "model", "cache", "replay")
+"""Options of the provider that do not belong among those of its client."""
+
+
+class Moment(NamedTuple):
+    """What the question of an episode depends on: what the prompt tells, and what is legal."""
+
+    told: tuple[str, ...]
+    mask: tuple[int, ...]
+    caps: Triple
+
+
+@dataclass(frozen=True)
+class Consultation:
+    """What was asked at one moment, what came back, and what became of it."""
+
+    messages: Messages
+    reply: Reply
+    verdict: Hint | Rejection
+
+
+def laid_out(batch: BargainingBatch, due: NDArray[np.bool_], consultations: Sequence[Consultation]) -> Hints:
+    """The hints that consultations for the episodes that are due came to, in their order."""
+    return hints_of(batch, due, [consultation.verdict for consultation in consultations])
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageModelHints:
+    """Asks a language model. Episodes in the same situation share one reply."""
+
+    client: str | Client | None = None
+    """Who is asked: a name of the catalog's table `language model client`, or a client that is open already. By default `pocket`, our own
+    small model; where only a model is named, `huggingface`."""
+    model: str | None = None
+    """The model's name at the client."""
+    prompt: str | Path | None = None
+    """A file with a prompt of your own; `configs/llm_prompt.txt` by default."""
+    p: float = AGREES_FROM
+    """What the prompt says of the partner: from which share of the whole pool's worth to it, it is taken to agree."""
+    cache: str | Path | None = None
+    """Where replies are kept, so that every question is asked once, ever."""
+    replay: bool = False
+    """Answer from the cache alone, without a model."""
+    temperature: float | None = 0.0
+    """0 is greedy; None leaves it to the server."""
+    max_tokens: int = 128
+    """Longest reply."""
+    seed: int | None = None
+    """For clients that honour one."""
+    constrained: bool = True
+    """Hold the reply to the hints that are legal now, where the client can; otherwise leave the form to the prompt."""
+    client_options: Mapping[str, Any] = field(default_factory=dict)
+    """Further options of the client (`base_url`, `timeout`, …) and of asking again (`attempts`, `deadline`)."""
+    _warned: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.p <= 1.0:
+            raise InvalidOption(f"p is {self.p}; expected 0.0 to 1.0.")
+        for option in OWN_OPTIONS:
+            if option in self.client_options:
+                raise InvalidOption(f"client_options holds {option!r}; give {option} beside client_options instead.")
+        _ = self.asked, self.template, self._unconstrained  # mistakes in them are told now, not in the first episode
+
+    @cached_property
+    def asked(self) -> Counted:
+        """The client behind the hints, with its counters."""
+        return client_for(LanguageModelHints, self.client, self.model, cache=self.cache, replay=self.replay, **self.client_options)
+
+    @cached_property
+    def template(self) -> Prompt:
+        """The prompt, to be filled."""
+        return load_hint_prompt(self.prompt)
+
+    @cached_property
+    def _unconstrained(self) -> Sampling:
+        return Sampling(self.temperature, self.max_tokens, seed=self.seed)
+
+    @cached_property
+    def _samplings(self) -> dict[tuple[tuple[int, ...], Triple], Sampling]:
+        return {}
+
+    @property
+    def counters(self) -> Mapping[str, int | str]:
+        """Who was asked how often, what it cost, how long it took, and how many different replies were no hints, by reason."""
+        counted = self.asked.counters.snapshot()
+        latency, failures, rejections = counted.pop("latency"), counted.pop("failures"), counted.pop("rejections")
+        return {
+            "model": self.asked.name,
+            **counted,
+            **{f"latency_{name}_ms": round(1000 * seconds) for name, seconds in latency.items()},
+            **{f"failed_{reason}": number for reason, number in failures.items()},
+            **{f"rejected_{reason}": number for reason, number in rejections.items()},
+        }
+
+    def check(self, batch: BargainingBatch) -> None:
+        """Any game will do; but the model must be there."""
+        try:
+            self.asked.check()
+        except ModelUnavailable as error:
+            if error.reason not in PASSES_BY_ITSELF:
+                raise
+            self._warn(str(error))
+
+    def give(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
+        return laid_out(batch, due, self.consult(batch, due))
+
+    def consult(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> list[Consultation]:
+        """Question, reply and verdict for every episode that is due; episodes in the same situation share theirs."""
+        names = sorted(self.template.names)
+        variables = batch_variables(batch, due, self.p)
+        masks, pools = batch.masks[due].tolist(), batch.views[due, 0:3]
+        moments = [
+            Moment(tuple(values[name] for name in names), tuple(mask), triple_of(caps))
+            for values, mask, caps in zip(variables, masks, pools, strict=True)
+        ]
+        return ask_once(moments, lambda different: self._consult(names, different))
+
+    def _consult(self, names: Sequence[str], moments: Sequence[Moment]) -> list[Consultation]:
+        batch = [self.template.messages(dict(zip(names, moment.told, strict=True))) for moment in moments]
+        replies = self.asked.complete(batch, [self._sampling_of(moment) for moment in moments])
+        return [
+            Consultation(messages, reply, self._judge(reply, moment))
+            for messages, reply, moment in zip(batch, replies, moments, strict=True)
+        ]
+
+    def _judge(self, reply: Reply, moment: Moment) -> Hint | Rejection:
+        verdict = judged(reply, hint_schema(np.array(moment.mask), np.array(moment.caps)))
+        if isinstance(verdict, Accepted):
+            return verdict.value
+        if isinstance(reply, Failure):
+            self._warn(reply.message)
+        else:
+            self.asked.counters.rejected(verdict.reason.value)
+        return verdict
+
+    def _sampling_of(self, moment: Moment) -> Sampling:
+        """How the reply is drawn; one object for all moments with the same legal hints, so that its schema is written once."""
+        if not self.constrained or not any(moment.mask):
+            return self._unconstrained
+        key = (moment.mask, moment.caps)
+        if key not in self._samplings:
+            schema = legal_json_schema(np.array(moment.mask), np.array(moment.caps))
+            self._samplings[key] = dataclasses.replace(self._unconstrained, json_schema=schema)
+        return self._samplings[key]
+
+    def _warn(self, what: str) -> None:
+        """Say once that hints are missing."""
+        if not self._warned:
+            object.__setattr__(self, "_warned", True)
+            warnings.warn(
+                f"{what} Where {self.asked.name} does not answer, hints are neutral and counted as no_reply; this is said once.",
+                FallbackUsed,
+                stacklevel=4,
+            )
+
+    def close(self) -> None:
+        """Let go of connections and files."""
+        self.asked.close()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LanguageModelHints:
+        """The same settings; a client that was given as an object is shared, one by name is opened anew."""
+        return dataclasses.replace(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The settings alone: a worker that is sent a provider opens a client of its own."""
+        return {setting.name: getattr(self, setting.name) for setting in dataclasses.fields(self) if setting.init}

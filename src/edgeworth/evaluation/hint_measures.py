@@ -1,0 +1,307 @@
+"""What hints are worth: seeded episodes in which the agent does at every move what the hint says.
+
+Where there is no hint, or it was rejected, the agent does as the negotiator `agree_first`: AGREE where it can, else ask for everything.
+All providers play the same seeds, so their differences are those of their advice. Three questions are answered for each:
+
+- *Is it legal?* Hints given over hints asked for, and why the others were not.
+- *Is it what the plan says?* The Bayes plan is asked at the same moments: same act; same act and share; and `value_kept`, what the hinted
+  moves are worth to an agent that keeps to the plan afterwards, over what the plan's own are (`plan_values.py`). Over the hints given.
+- *What does following it earn?* Σ reward / Σ maximum, and Σ reward over that of the plan followed on the same episodes.
+
+Rates and ratios are those of sums over episodes, with intervals from resampling episodes. What was asked of a language model is counted by
+replies: every different prompt of a batch once, with the tokens and seconds that it took when it was asked, cached or not.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.hints.bayes import Bayes
+from edgeworth.agents.hints.llm import Consultation, LanguageModelHints, laid_out
+from edgeworth.agents.hints.provider import HintProvider
+from edgeworth.agents.negotiators.agree_first import AgreeFirst
+from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import FallbackUsed, InvalidOption, UnknownName
+from edgeworth.evaluation.episodes import Episodes, play_seeds, seeds_with
+from edgeworth.evaluation.plan_values import PlanValues
+from edgeworth.evaluation.statistics import Estimate, ratio
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.hints import Hint, Hints
+from edgeworth.games.bargaining.vocabulary import ONGOING
+from edgeworth.llm.client import Completion, Messages, Reply
+from edgeworth.llm.counters import QUANTILES, quantile
+from edgeworth.training.pocket_split import held_out
+
+BATCH = 256
+"""Episodes played side by side, whose prompts are asked in one call."""
+CONTEXTS = ("all", "held_out")
+QUANTITY = (
+    "legality: hints given / asked for; same_act, same_move, value_kept: over the hints given, against the Bayes plan at the same moment;"
+    " share_of_maximum: sum of rewards / sum of the agent's maxima, the hint followed at every move; over_bayes: sum of rewards / that of"
+    " the Bayes plan on the same episodes; 95 % bootstrap intervals over episodes"
+)
+WITHOUT_HINT = "agree_first: AGREE where possible, else ask for everything"
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being computed, how much is done and how much there is."""
+Counts = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Adviser:
+    """A provider under a name for tables."""
+
+    name: str
+    provider: HintProvider
+    prompt: str | None = None
+    """The file of its prompt, where it has one."""
+
+    @property
+    def model(self) -> str | None:
+        """The language model that it asks, where it asks one."""
+        return self.provider.asked.name if isinstance(self.provider, LanguageModelHints) else None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What was asked of a language model."""
+
+    replies: int = 0
+    """Prompts that were put, each different one of a batch once."""
+    distinct_prompts: int = 0
+    """Different prompts over all batches."""
+    cached: int = 0
+    prompt_tokens: float | None = None
+    """Tokens per reply that came."""
+    completion_tokens: float | None = None
+    latency: dict[str, float] = field(default_factory=dict)
+    """Seconds per reply that came, by quantile."""
+
+
+@dataclass(frozen=True)
+class HintMeasure:
+    """One adviser on one scenario."""
+
+    adviser: str
+    model: str | None
+    prompt: str | None
+    episodes: int
+    asked: int
+    given: int
+    without_hint: int
+    """Moves that were made without a hint."""
+    legality: Estimate
+    same_act: Estimate | None
+    same_move: Estimate | None
+    value_kept: Estimate | None
+    share_of_maximum: Estimate
+    over_bayes: Estimate | None
+    rejections: dict[str, int]
+    cost: Cost
+    notes: tuple[str, ...] = ()
+    """What stood in for what was asked, and why something could not be measured."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def choose_seeds(config: BargainingConfig, contexts: str, episodes: int, seed: int) -> NDArray[np.int64]:
+    """The seeds to play: consecutive ones, or those whose context the pocket model never saw in training."""
+    if contexts not in CONTEXTS:
+        raise UnknownName("kind of contexts", contexts, CONTEXTS)
+    if contexts == "held_out":
+        return seeds_with(config, held_out, episodes, seed)
+    return np.arange(seed, seed + episodes, dtype=np.int64)
+
+
+def measure_hints(
+    config: BargainingConfig, advisers: Sequence[Adviser], seeds: NDArray[np.int64], progress: Progress | None = None
+) -> list[HintMeasure]:
+    """What the hints of every adviser are worth on these seeds."""
+    report = progress or (lambda what, done, total: None)
+    plan, why_none = _plan_for(config)
+    values = None if plan is None else PlanValues(config)
+    by_plan = None if plan is None else _follow(config, Adviser("the plan", plan), None, None, seeds, report).episodes
+    notes = () if why_none is None else (why_none,)
+    measures = []
+    for adviser in advisers:
+        with _noting_fallbacks() as told:
+            adviser.provider.check(BargainingBatch(config, 1))
+            followed = _follow(config, adviser, plan, values, seeds, report)
+        measures.append(_measured(adviser, followed, by_plan, (*told, *notes)))
+    return measures
+
+
+@contextmanager
+def _noting_fallbacks() -> Iterator[list[str]]:
+    """What is said of fallbacks meanwhile; other warnings go their way."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        yield notes
+    for warning in told:
+        if issubclass(warning.category, FallbackUsed):
+            notes.append(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def _plan_for(config: BargainingConfig) -> tuple[Bayes | None, str | None]:
+    """The plan that hints are compared with, or why there is none."""
+    plan = Bayes()
+    try:
+        plan.check(BargainingBatch(config, 1))
+    except InvalidOption as error:
+        return None, f"No comparison with the Bayes plan: {error}"
+    return plan, None
+
+
+class Tally:
+    """What happened in a batch of episodes, by episode."""
+
+    def __init__(self, size: int) -> None:
+        self.asked, self.given, self.compared = np.zeros(size), np.zeros(size), np.zeros(size)
+        self.same_act, self.same_move = np.zeros(size), np.zeros(size)
+        self.hint_value, self.plan_value = np.zeros(size), np.zeros(size)
+        self.rejections: Counter[str] = Counter()
+        self.consultations: list[Consultation] = []
+
+
+class Follower:
+    """A negotiator that does what the hints say, and keeps a tally."""
+
+    knows_partner: ClassVar[bool] = False
+
+    def __init__(self, provider: HintProvider, plan: Bayes | None, values: PlanValues | None, size: int) -> None:
+        self.provider, self.plan, self.values = provider, plan, values
+        self.tally = Tally(size)
+
+    def choose(self, batch: BargainingBatch) -> Moves:
+        due = batch.state["outcome"] == ONGOING
+        hints = self._hints(batch, due)
+        tally = self.tally
+        tally.asked += due
+        tally.given += hints.given
+        tally.rejections.update(rejection.reason.value for rejection in hints.rejections.values())
+        if self.plan is not None:
+            self._compare(batch, hints, self.plan.give(batch, due))
+        acts, shares = AgreeFirst().choose(batch)
+        return np.where(hints.given, hints.acts, acts), np.where(hints.given[:, None], hints.shares, shares)
+
+    def _hints(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
+        if not isinstance(self.provider, LanguageModelHints):
+            return self.provider.give(batch, due)
+        consulted = self.provider.consult(batch, due)
+        self.tally.consultations += {id(each): each for each in consulted}.values()
+        return laid_out(batch, due, consulted)
+
+    def _compare(self, batch: BargainingBatch, hints: Hints, planned: Hints) -> None:
+        """Lay every hint beside the plan's move at the same moment."""
+        tally, both = self.tally, hints.given & planned.given
+        same_act = both & (hints.acts == planned.acts)
+        tally.compared += both
+        tally.same_act += same_act
+        tally.same_move += same_act & (hints.shares == planned.shares).all(axis=1)
+        for slot in np.flatnonzero(both).tolist() if self.values is not None else ():
+            tally.hint_value[slot] += self._value(batch, slot, hints.at(slot))
+            tally.plan_value[slot] += self._value(batch, slot, planned.at(slot))
+
+    def _value(self, batch: BargainingBatch, slot: int, hint: Hint | None) -> float:
+        assert self.values is not None and hint is not None
+        return self.values.value(batch, slot, (int(hint.act), hint.share))
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Episodes that were played by hints, and the tallies of their batches."""
+
+    episodes: Episodes
+    tallies: tuple[Tally, ...]
+
+    def by_episode(self, name: str) -> Counts:
+        """One of the tallies' columns over all episodes."""
+        return np.concatenate([getattr(tally, name) for tally in self.tallies])
+
+
+def _follow(
+    config: BargainingConfig,
+    adviser: Adviser,
+    plan: Bayes | None,
+    values: PlanValues | None,
+    seeds: NDArray[np.int64],
+    report: Progress,
+) -> Followed:
+    """Play these seeds by an adviser's hints."""
+    played, tallies = [], []
+    for begin in range(0, len(seeds), BATCH):
+        report(adviser.name, begin, len(seeds))
+        some = seeds[begin : begin + BATCH]
+        follower = Follower(adviser.provider, plan, values, len(some))
+        played.append(play_seeds(config, follower, some))
+        tallies.append(follower.tally)
+    report(adviser.name, len(seeds), len(seeds))
+    return Followed(
+        Episodes(*(np.concatenate([getattr(part, name) for part in played]) for name in Episodes.__dataclass_fields__)), tuple(tallies)
+    )
+
+
+def _measured(adviser: Adviser, followed: Followed, by_plan: Episodes | None, notes: tuple[str, ...]) -> HintMeasure:
+    episodes, column = followed.episodes, followed.by_episode
+    asked, given = column("asked"), column("given")
+    return HintMeasure(
+        adviser=adviser.name,
+        model=adviser.model,
+        prompt=adviser.prompt,
+        episodes=len(asked),
+        asked=int(asked.sum()),
+        given=int(given.sum()),
+        without_hint=int((asked - given).sum()),
+        legality=ratio(given, asked),
+        same_act=_rate(column("same_act"), column("compared")),
+        same_move=_rate(column("same_move"), column("compared")),
+        value_kept=_rate(column("hint_value"), column("plan_value")),
+        share_of_maximum=ratio(episodes.reward, episodes.maximum),
+        over_bayes=None if by_plan is None else _rate(episodes.reward, by_plan.reward, everywhere=True),
+        rejections=dict(sorted(sum((tally.rejections for tally in followed.tallies), Counter[str]()).items())),
+        cost=_cost([each for tally in followed.tallies for each in tally.consultations]),
+        notes=notes,
+    )
+
+
+def _rate(parts: Counts, wholes: Counts, everywhere: bool = False) -> Estimate | None:
+    """Σ part / Σ whole over the episodes that have a whole, or over all of them; None where there is nothing to divide by."""
+    there = np.ones(len(wholes), np.bool_) if everywhere else wholes > 0.0
+    return ratio(parts[there], wholes[there]) if wholes[there].sum() > 0.0 else None
+
+
+def _cost(consultations: Sequence[Consultation]) -> Cost:
+    if not consultations:
+        return Cost()
+    came: list[Completion] = [each.reply for each in consultations if isinstance(each.reply, Completion)]
+    seconds = sorted(reply.seconds for reply in came)
+    return Cost(
+        replies=len(consultations),
+        distinct_prompts=len({_text(each.messages) for each in consultations}),
+        cached=sum(_is_cached(each.reply) for each in consultations),
+        prompt_tokens=float(np.mean([reply.prompt_tokens for reply in came])) if came else None,
+        completion_tokens=float(np.mean([reply.completion_tokens for reply in came])) if came else None,
+        latency={name: quantile(seconds, share) for name, share in QUANTILES.items()} if came else {},
+    )
+
+
+def _is_cached(reply: Reply) -> bool:
+    return isinstance(reply, Completion) and reply.cached
+
+
+def _text(messages: Messages) -> str:
+    return "\n".join(message.content for message in messages)

@@ -1,0 +1,1 @@
+"""Local models: everything here needs torch and transformers, and is imported only when a local model is first asked."""

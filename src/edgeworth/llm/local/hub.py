@@ -1,0 +1,80 @@
+"""Where a model comes from: a folder, the folder of models that were downloaded before, or the Hugging Face hub.
+
+A name that is no folder is one of the hub. What was downloaded before is taken without asking anybody; the hub is asked once, with a
+short limit, and when it does not answer, the error says how to go on without it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from huggingface_hub import HfApi, errors, snapshot_download
+
+from edgeworth.errors import ModelUnavailable
+from edgeworth.llm.model_folder import checked_folder
+
+HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+NEEDED = ["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt"]
+ANSWER_SECONDS = 10.0
+
+
+def is_folder_name(model: str) -> bool:
+    """Whether a name can only be that of a folder."""
+    return model.startswith((".", "~", os.sep)) or HUB_NAME.fullmatch(model) is None
+
+
+def find_model(model: str, revision: str | None) -> Path:
+    """The folder that holds a model, downloaded if need be."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return checked_folder(folder)
+    if is_folder_name(model):
+        raise ModelUnavailable(
+            "unknown_model",
+            f"There is no folder {model}; expected a folder with a model, or a name on the hub such as Qwen/Qwen2.5-1.5B-Instruct.",
+        )
+    return _downloaded(model, revision) or _download(model, revision)
+
+
+def _downloaded(model: str, revision: str | None) -> Path | None:
+    """The model, if it was downloaded before, whole."""
+    try:
+        return checked_folder(Path(snapshot_download(model, revision=revision, local_files_only=True)))
+    except (errors.LocalEntryNotFoundError, errors.HFValidationError, ModelUnavailable):
+        return None
+
+
+def _download(model: str, revision: str | None) -> Path:
+    try:
+        HfApi().model_info(model, revision=revision, timeout=ANSWER_SECONDS)
+        return checked_folder(Path(snapshot_download(model, revision=revision, allow_patterns=NEEDED)))
+    except ModelUnavailable:
+        raise
+    except Exception as error:  # every kind of broken connection
+        raise _sentence(error, model, revision) from error
+
+
+def _sentence(error: Exception, model: str, revision: str | None) -> ModelUnavailable:
+    """Why a model could not be had from the hub, and what to do."""
+    if isinstance(error, errors.GatedRepoError):
+        return ModelUnavailable(
+            "unauthorized", f"{model} is given only to those whom its owner admits; ask on its page, then put your key into HF_TOKEN."
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return ModelUnavailable(
+            "unknown_model", f"{model} has no revision {revision!r}; leave it out, or name one of its branches or tags."
+        )
+    if isinstance(error, errors.RepositoryNotFoundError | errors.HFValidationError):
+        return ModelUnavailable(
+            "unknown_model",
+            f"The hub has no model {model!r}, and there is no such folder; see huggingface.co/models. A private one needs HF_TOKEN.",
+        )
+    offline = isinstance(error, errors.OfflineModeIsEnabled) or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    silent = "HF_HUB_OFFLINE is set, so the hub was not asked" if offline else "The hub did not answer"
+    return ModelUnavailable(
+        "unreachable",
+        f"{silent}, and {model} was not downloaded before. Download it where there is a network "
+        f"(`hf download {model} --local-dir FOLDER`) and pass the folder, or use the client `pocket`, which works offline.",
+    )

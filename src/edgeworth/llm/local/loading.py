@@ -1,0 +1,194 @@
+"""A model ready to be asked: weights, tokenizer and chat template from a folder, on the device that there is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging
+
+from edgeworth.errors import InvalidOption, ModelUnavailable
+from edgeworth.llm.client import Messages
+from edgeworth.llm.local.attention import ATTENTION
+from edgeworth.llm.local.constraint import Constraints
+from edgeworth.llm.local.decoding import Decoder, Memory, Vocabulary
+from edgeworth.llm.local.packing import Beginning, PackedMemory
+from edgeworth.llm.local.padding import PaddedMemory
+
+PACKABLE = {"full_attention", "sliding_attention"}
+"""Kinds of layers that `packing` knows."""
+UNBOUNDED = 10**9
+
+
+@dataclass
+class LocalModel:
+    """A causal language model, its tokenizer, and what follows from both."""
+
+    name: str
+    model: Any
+    tokenizer: Any
+    batch_size: int
+
+    @cached_property
+    def context(self) -> int:
+        """Tokens that prompt and reply may have together."""
+        config = self.model.config.get_text_config()
+        limits = (getattr(config, "max_position_embeddings", None), self.tokenizer.model_max_length, UNBOUNDED)
+        return min(int(limit) for limit in limits if limit)
+
+    @cached_property
+    def ends(self) -> frozenset[int]:
+        """The tokens that end a reply."""
+        told = self.model.generation_config.eos_token_id
+        named = told if isinstance(told, list) else [told]
+        return frozenset(token for token in [*named, self.tokenizer.eos_token_id] if token is not None)
+
+    @cached_property
+    def temperature(self) -> float:
+        """What the model itself is set to, for samplings that leave it open."""
+        settings = self.model.generation_config
+        return float(settings.temperature or 1.0) if settings.do_sample else 0.0
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """What writes its replies."""
+        return Decoder(Vocabulary(self.ends, len(self.tokenizer), self.text), self.remember, self.batch_size)
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """The grammars of its tokenizer."""
+        end = self.tokenizer.eos_token_id
+        return Constraints(self.tokenizer, self.model.get_output_embeddings().weight.shape[0], min(self.ends) if end is None else end)
+
+    def remember(self, beginning: Beginning | None, rows: int) -> Memory:
+        """The memory of a batch."""
+        kind = PackedMemory if self.model.config._attn_implementation == ATTENTION else PaddedMemory
+        return kind(self.model, beginning, rows)
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """What tokens say."""
+        said: str = self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return said
+
+    def conversation(self, messages: Messages) -> str:
+        """A conversation as the model reads it, up to where its reply begins."""
+        said = [{"role": message.role, "content": message.content} for message in messages]
+        written: str = self.tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
+        return written
+
+    def encode(self, conversations: Sequence[str]) -> list[list[int]]:
+        """The tokens of conversations."""
+        if not conversations:
+            return []
+        encoded: list[list[int]] = self.tokenizer(list(conversations), add_special_tokens=False)["input_ids"]
+        return encoded
+
+
+def load(folder: Path, name: str, device: str, dtype: str, batch_size: int) -> LocalModel:
+    """The model in a folder; `name` is what errors call it."""
+    place = chosen_device(device)
+    tokenizer = _tokenizer(folder, name)
+    model: Any
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        with _without_bars():
+            model = AutoModelForCausalLM.from_pretrained(
+                folder, config=config, dtype=_dtype(dtype, place), local_files_only=True, use_safetensors=True
+            )
+    except Exception as error:  # a folder from outside can be wrong in every way
+        told = " ".join(str(error).split())[:200]
+        raise ModelUnavailable("unknown_model", f"{name} cannot be loaded as a causal language model: {told}") from error
+    model.to(place).eval().requires_grad_(False)
+    if is_packable(model):
+        model.set_attn_implementation(ATTENTION)
+    elif kinds_of_layers(model) != {"full_attention"}:
+        raise ModelUnavailable(
+            "bad_request",
+            f"{name} remembers in a way that cannot be batched here ({', '.join(sorted(kinds_of_layers(model)))}); "
+            "serve it, for example with vLLM, and use the client `vllm`.",
+        )
+    return LocalModel(name, model, tokenizer, batch_size)
+
+
+def is_packable(model: Any) -> bool:
+    """Whether a model's attention can be exchanged for ours."""
+    takes = inspect.signature(model.forward).parameters.keys()
+    return model._supports_attention_backend and kinds_of_layers(model) <= PACKABLE and {"position_ids", "logits_to_keep"} <= takes
+
+
+def kinds_of_layers(model: Any) -> set[str]:
+    """How the layers of a model remember."""
+    config = model.config.get_text_config()
+    if getattr(model, "_is_stateful", False):
+        return {"recurrent"}
+    return set(
+        getattr(config, "layer_types", None) or ["sliding_attention" if getattr(config, "sliding_window", None) else "full_attention"]
+    )
+
+
+def chosen_device(device: str) -> torch.device:
+    """The device that was asked for; `auto` is the GPU where there is one."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        place = torch.device(device)
+    except RuntimeError as error:
+        raise InvalidOption(f"device is {device!r}; expected auto, cpu, cuda or cuda:0.") from error
+    if place.type == "cuda" and not torch.cuda.is_available():
+        raise ModelUnavailable("unreachable", f"device is {device!r}, but torch sees no GPU here; use device='cpu' or 'auto'.")
+    return place
+
+
+def _dtype(dtype: str, place: torch.device) -> Any:
+    if dtype == "auto":
+        return torch.float32 if place.type == "cpu" else "auto"
+    return getattr(torch, dtype)
+
+
+def _tokenizer(folder: Path, name: str) -> Any:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:
+        told = " ".join(str(error).split())[:200]
+        raise ModelUnavailable("unknown_model", f"The tokenizer of {name} cannot be loaded: {told}") from error
+    if not tokenizer.chat_template:
+        raise ModelUnavailable(
+            "bad_request",
+            f"{name} has no chat template, so it does not know messages; use the version of it that was trained to chat "
+            "(often named Instruct or chat), or put a chat_template.jinja into its folder.",
+        )
+    return tokenizer
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Loading from a folder is short; it draws no bar."""
+    bars: Any = logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """So many threads for torch, and afterwards as many as before."""
+    before = torch.get_num_threads()
+    if before == count:
+        yield
+        return
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,170 @@
+"""One pass over ragged rows: the new tokens of all conversations in one packed sequence, over a beginning that they share.
+
+Conversations differ in how many tokens they append at a time: a long prompt here, a forced run there, one sampled token elsewhere. Packed
+end to end as a single sequence they cost what they have, without padding. Each row keeps keys and values of its own; those of the shared
+beginning exist once and are read by all, as in Hydragen (Juravsky et al. 2024): one matrix product for all rows instead of one for each.
+
+The attention (`attention.py`) is registered with transformers, and serves every architecture that lets its attention be exchanged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from transformers import DynamicCache
+
+SPARE = 48
+"""Slots by which the rows' memory grows at least."""
+FEW = 8
+"""Tokens per run up to which runs are stored all at once, and not one by one."""
+
+Run = tuple[int, Sequence[int]]
+"""A row, and the tokens that are appended to it."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A shared beginning: for every layer its keys (heads, width, tokens) and its values (heads, tokens, width)."""
+
+    tokens: tuple[int, ...]
+    layers: tuple[tuple[Tensor, Tensor], ...]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def cut(self, length: int) -> Beginning:
+        """Its first tokens; nothing is copied."""
+        if length == len(self.tokens):
+            return self
+        return Beginning(self.tokens[:length], tuple((keys[..., :length], values[:, :length]) for keys, values in self.layers))
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where one run is: its row, its packed place, its length, and the memory that its row has afterwards."""
+
+    row: int
+    begin: int
+    length: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where the packed tokens of one pass belong."""
+
+    rows: Tensor
+    """The row of every token."""
+    columns: Tensor
+    """Its place within the run of its row."""
+    slots: Tensor
+    """Its place in the memory of its row, behind the shared beginning."""
+    runs: tuple[Placed, ...]
+    width: int
+    """Tokens of the longest run."""
+    used: int
+    """Slots of the memory that are in use afterwards."""
+
+    @cached_property
+    def hidden(self) -> Tensor:
+        """For every token, the slots of its row that come after it."""
+        return torch.arange(self.used, device=self.slots.device) > self.slots[:, None]
+
+
+class PackedMemory(DynamicCache):
+    """What the rows of a batch remember; the model hands its keys and values to `update`, the attention reads them."""
+
+    def __init__(self, model: Any, beginning: Beginning | None, rows: int) -> None:
+        super().__init__()
+        self.model = model
+        self.beginning = beginning
+        self.shared = len(beginning) if beginning is not None else 0
+        self.lengths = [0] * rows
+        self.own: list[tuple[Tensor, Tensor]] = []
+        """For every layer the rows' keys (rows, heads, width, slots) and values (rows, heads, slots, width)."""
+        self.step: Step | None = None
+        self._benches: dict[str, Tensor] = {}
+
+    def bench(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        """Room for an intermediate result, the same for all layers, so that it stays in the processor's cache; it is not cleared."""
+        size = math.prod(shape)
+        if name not in self._benches or self._benches[name].numel() < size:
+            self._benches[name] = like.new_empty(size + size // 4)
+        return self._benches[name][:size].view(shape)
+
+    def run(self, runs: Sequence[Run]) -> Tensor:
+        """Append the runs, and return the logits after the last token of each."""
+        tokens = [token for _, run in runs for token in run]
+        self.step = self._placed(runs)
+        device = self.step.slots.device
+        answer = self.model(
+            input_ids=torch.tensor([tokens], device=device),
+            attention_mask=torch.zeros((1, 1, 1, 1), device=device, dtype=self.model.dtype),  # what is seen is decided by our attention
+            position_ids=self.step.slots[None] + self.shared,
+            past_key_values=self,
+            use_cache=True,
+            logits_to_keep=torch.tensor([placed.begin + placed.length - 1 for placed in self.step.runs], device=device),
+            memory=self,
+        )
+        logits: Tensor = answer.logits[0]
+        return logits.float()
+
+    def _placed(self, runs: Sequence[Run]) -> Step:
+        """Find a place for every token."""
+        places: list[list[int]] = [[], [], []]
+        placed = []
+        for row, run in runs:
+            known = self.lengths[row]
+            placed.append(Placed(row, len(places[0]), len(run), known + len(run)))
+            self.lengths[row] = known + len(run)
+            for place, where in zip(places, ([row] * len(run), range(len(run)), range(known, known + len(run))), strict=True):
+                place += where
+        rows, columns, slots = torch.tensor(places, device=self.model.device)
+        return Step(rows, columns, slots, tuple(placed), max(run.length for run in placed), max(run.end for run in placed))
+
+    def update(self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Keep the new keys and values, which are (1, heads, packed tokens, width)."""
+        step = self.step
+        assert step is not None
+        if layer_idx == len(self.own):
+            room = (len(self.lengths), key_states.shape[1], step.used + SPARE)
+            own = key_states.new_zeros((*room[:2], key_states.shape[3], room[2])), value_states.new_zeros((*room, value_states.shape[3]))
+            self.own.append(own)
+        keys, values = self.own[layer_idx]
+        if values.shape[2] < step.used:
+            more = max(step.used - values.shape[2] + SPARE, values.shape[2] // 4)
+            keys, values = functional.pad(keys, (0, more)), functional.pad(values, (0, 0, 0, more))
+            self.own[layer_idx] = keys, values
+        if step.width <= FEW:
+            keys[step.rows, :, :, step.slots] = key_states[0].transpose(0, 1)
+            values[step.rows, :, step.slots] = value_states[0].transpose(0, 1)
+        else:
+            for run in step.runs:
+                packed, slots = slice(run.begin, run.begin + run.length), slice(run.end - run.length, run.end)
+                keys[run.row, :, :, slots] = key_states[0, :, packed].transpose(1, 2)
+                values[run.row, :, slots] = value_states[0, :, packed]
+        return key_states, value_states
+
+    def kept(self, rows: Sequence[int]) -> None:
+        """Forget all rows but these, which are then counted from 0."""
+        chosen = torch.tensor(rows, device=self.model.device)
+        self.own = [(keys.index_select(0, chosen), values.index_select(0, chosen)) for keys, values in self.own]
+        self.lengths = [self.lengths[row] for row in rows]
+
+    def beginning_with(self, tokens: Sequence[int]) -> Beginning:
+        """The shared beginning, lengthened by what the first row has appended to it."""
+        layers, length = [], self.lengths[0]
+        for layer, (keys, values) in enumerate(self.own):
+            new_keys, new_values = keys[0, :, :, :length], values[0, :, :length]
+            if self.beginning is not None:
+                old_keys, old_values = self.beginning.layers[layer]
+                new_keys, new_values = torch.cat([old_keys, new_keys], dim=2), torch.cat([old_values, new_values], dim=1)
+            layers.append((new_keys.contiguous(), new_values.contiguous()))
+        return Beginning(tuple(tokens), tuple(layers))

@@ -1,0 +1,373 @@
+"""The pocket model: a small Llama, trained from scratch to answer the prompts of the two games.
+
+Settings, model, batches, loss, update, log, and the folder it is kept in: read top to bottom. Only the tokens of replies count in the
+loss. All exchanges of a game stand behind the same system message, so a batch computes that message once, with gradients, and every row
+attends to it; the trick that makes serving fast makes training fast too. Now and then the system message is left out, so that the model
+does not depend on its every word.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.config import build, load_yaml
+from edgeworth.errors import DataError, InvalidOption, MissingExtra
+from edgeworth.seeding import generator
+from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, Rows
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import LlamaForCausalLM
+
+Progress = Callable[[str, int, int], None]
+
+UNJUDGED = {"hint": 5, "mechanism": 0}
+"""Tokens at the end of a reply that do not count when it is compared with the teacher's: how confident a hint is (`0.4}` and the end)."""
+BOXED = Path(__file__).resolve().parents[1] / "checkpoints" / "pocket"
+"""The model in the box."""
+
+
+@dataclass(frozen=True)
+class PocketSettings:
+    """How the model is built and trained."""
+
+    corpus: CorpusSettings = field(default_factory=CorpusSettings)
+    hidden: int = 256
+    layers: int = 6
+    heads: int = 4
+    key_value_heads: int = 2
+    intermediate: int = 1_024
+    steps: int = 2_900
+    """Updates."""
+    hint_rows: int = 512
+    """Hint exchanges in an update."""
+    mechanism_rows: int = 64
+    """Mechanism exchanges in an update."""
+    learning_rate: float = 1.2e-3
+    warm_up: int = 300
+    final_share: float = 0.02
+    """Learning rate at the end, as a share of its peak; a cosine leads there."""
+    weight_decay: float = 0.05
+    gradient_norm: float = 1.0
+    bare_steps: float = 0.8
+    """Share of the updates, from the first on, without system messages: they are short, and the games are learnt sooner."""
+    bare_share: float = 0.1
+    """Batches without the system message afterwards."""
+    log_every: int = 100
+    """Updates between two lines of the log."""
+    keep_every: int = 10
+    """Lines of the log between two copies of the model on disk."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.hidden % self.heads or self.heads % self.key_value_heads:
+            raise InvalidOption(
+                f"hidden is {self.hidden}, heads {self.heads}, key_value_heads {self.key_value_heads}; each must divide the one before."
+            )
+        if min(self.steps, self.hint_rows, self.mechanism_rows, self.log_every) < 1:
+            raise InvalidOption("steps, hint_rows, mechanism_rows and log_every must be 1 or more.")
+
+
+def load_settings(path: Path, changes: Mapping[str, Any] | None = None, seed: int | None = None) -> PocketSettings:
+    """Settings from a YAML file, changed by the ones given; one seed decides the text and the training."""
+    given, changes = dict(load_yaml(path)), dict(changes or {})
+    corpus = {**given.pop("corpus", {}), **changes.pop("corpus", {})}
+    seeds = {} if seed is None else {"seed": seed}
+    text = build(CorpusSettings, {**corpus, **seeds}, "the corpus")
+    settings: PocketSettings = build(PocketSettings, {**given, **changes, **seeds, "corpus": text}, "the pocket model")
+    return settings
+
+
+# The model
+
+
+def build_model(settings: PocketSettings, corpus: Corpus) -> LlamaForCausalLM:
+    """An untrained model of the size and vocabulary that are wanted."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    tokenizer = corpus.tokenizer
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=settings.hidden,
+        intermediate_size=settings.intermediate,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        num_key_value_heads=settings.key_value_heads,
+        max_position_embeddings=settings.corpus.context,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    return LlamaForCausalLM(config)
+
+
+def attend(
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, scaling: float | None = None, **_: Any
+) -> tuple[torch.Tensor, None]:
+    """Attention in which the last query sees all keys, the one before all but one: what a shared beginning needs, and no mask in memory."""
+    import torch
+    from torch.nn.attention.bias import causal_lower_right
+
+    bias = causal_lower_right(query.shape[2], key.shape[2])
+    seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling, enable_gqa=True)
+    return seen.transpose(1, 2).contiguous(), None
+
+
+def use_plain_causal_attention(model: LlamaForCausalLM) -> None:
+    """Let a model use `attend`; several times faster in training than attention with a mask for every row."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+
+    AttentionInterface.register(attend.__name__, attend)
+    AttentionMaskInterface.register(attend.__name__, lambda *_, **__: None)
+    model.set_attn_implementation(attend.__name__)
+
+
+# Batches
+
+
+def batches(rows: Rows, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """Numbers of rows for ever, in batches of similar lengths, every row once in a round."""
+    while True:
+        order = np.argsort(rows.lengths + rng.uniform(0.0, 8.0, len(rows)))
+        rng.shuffle(cuts := np.arange(0, max(len(order) - size, 0) + 1, size) + rng.integers(len(order) % size + 1))
+        for cut in cuts:
+            yield order[cut : cut + size]
+
+
+@dataclass(frozen=True)
+class DeviceRows:
+    """Rows where the model is."""
+
+    tokens: torch.Tensor
+    starts: torch.Tensor
+    replies: torch.Tensor
+    lengths: torch.Tensor
+
+    @classmethod
+    def of(cls, rows: Rows, device: torch.device) -> DeviceRows:
+        """The rows, moved."""
+        import torch
+
+        tokens = torch.from_numpy(rows.tokens.astype(np.int32)).to(device)
+        return cls(tokens, *(torch.from_numpy(array).to(device) for array in (rows.starts[:-1], rows.replies, rows.lengths)))
+
+    def padded(self, chosen: NDArray[np.int64], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Some rows side by side, and which of their tokens belong to the reply."""
+        import torch
+
+        numbers = torch.from_numpy(chosen).to(self.tokens.device)
+        lengths = self.lengths[numbers]
+        place = torch.arange(int(lengths.max()), device=self.tokens.device)
+        within = place < lengths[:, None]
+        tokens = self.tokens[(self.starts[numbers][:, None] + place).clamp_max(len(self.tokens) - 1)].long()
+        return torch.where(within, tokens, pad), within & (place >= self.replies[numbers][:, None])
+
+
+# The loss
+
+
+def reply_states(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Last hidden states at the places whose next token is wanted; padding stands behind the rows, where nothing looks."""
+    from transformers import DynamicCache
+
+    past = None
+    if system is not None:
+        head = model.model(input_ids=system[None], use_cache=True).past_key_values
+        past = DynamicCache()
+        for number, layer in enumerate(head.layers):
+            past.update(layer.keys.expand(len(tokens), -1, -1, -1), layer.values.expand(len(tokens), -1, -1, -1), number)
+    states = model.model(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
+    chosen: torch.Tensor = states[wanted[:, 1:]]
+    return chosen
+
+
+def reply_loss(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of the tokens of the replies."""
+    import torch
+
+    logits = model.lm_head(reply_states(model, system, tokens, wanted))
+    return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][wanted[:, 1:]])
+
+
+def agreement(
+    model: LlamaForCausalLM, system: torch.Tensor, tokens: torch.Tensor, wanted: torch.Tensor, unjudged: int
+) -> tuple[float, float]:
+    """On rows with known replies: mean loss, and how many replies have the likeliest token right at every place but the last few."""
+    import torch
+
+    logits = model.lm_head(reply_states(model, system, tokens, wanted)).float()
+    target, mask = tokens[:, 1:][wanted[:, 1:]], wanted[:, 1:]
+    loss = torch.nn.functional.cross_entropy(logits, target)
+    wrong = torch.zeros_like(mask)
+    wrong[mask] = logits.argmax(-1) != target
+    left = mask.flip(1).cumsum(1).flip(1)
+    wrong &= left > unjudged
+    return float(loss), 1.0 - float(wrong.any(dim=1).float().mean())
+
+
+# Training
+
+
+def learning_rate(step: int, settings: PocketSettings) -> float:
+    """The learning rate of an update: a linear rise, then a cosine."""
+    if step < settings.warm_up:
+        return settings.learning_rate * (step + 1) / settings.warm_up
+    done = (step - settings.warm_up) / max(1, settings.steps - settings.warm_up)
+    share = settings.final_share + (1.0 - settings.final_share) * 0.5 * (1.0 + np.cos(np.pi * done))
+    return settings.learning_rate * float(share)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model, and how it came about."""
+
+    model: LlamaForCausalLM
+    history: list[dict[str, float]]
+    seconds: float
+    device: str
+
+
+def train(
+    corpus: Corpus,
+    settings: PocketSettings,
+    device: str = "auto",
+    log: Path | None = None,
+    keep: Callable[[Trained], object] | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train a model on a corpus; the log is written line by line, and `keep` is given the model every so many lines, and at the end."""
+    try:
+        import torch
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("Training the pocket model", "torch and transformers", "llm") from error
+    torch.manual_seed(settings.seed)
+    place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    model = build_model(settings, corpus)
+    torch.nn.Module.to(model, place)
+    if place.type == "cuda":
+        use_plain_causal_attention(model)
+    weights = [p for p in model.parameters() if p.ndim > 1]
+    gains = [p for p in model.parameters() if p.ndim <= 1]
+    groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": gains, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=place.type == "cuda")
+    pad = corpus.tokenizer.pad_token_id
+    systems = {game: torch.tensor(corpus.systems[game], device=place) for game in GAMES}
+    on_device = {game: DeviceRows.of(corpus.rows[game], place) for game in GAMES}
+    sizes = {"hint": settings.hint_rows, "mechanism": settings.mechanism_rows}
+    orders = {game: batches(corpus.rows[game], sizes[game], generator(settings.seed, number)) for number, game in enumerate(GAMES)}
+    rng, history, began = generator(settings.seed, 9), [], time.perf_counter()
+    sums = dict.fromkeys(GAMES, torch.zeros((), device=place))
+    for step in range(settings.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, settings)
+        for game in GAMES:
+            tokens, wanted = on_device[game].padded(next(orders[game]), pad)
+            bare = step < settings.bare_steps * settings.steps or rng.random() < settings.bare_share
+            with torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"):
+                loss = reply_loss(model, None if bare else systems[game], tokens, wanted)
+            loss.backward()
+            sums[game] = sums[game] + loss.detach()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        if (step + 1) % settings.log_every == 0 or step + 1 == settings.steps:
+            line: dict[str, float] = {"step": step + 1, "learning_rate": learning_rate(step, settings)}
+            since = step % settings.log_every + 1
+            line |= {f"{game}_loss": float(sums[game]) / since for game in GAMES}
+            line |= held_out_scores(model, corpus, systems, place)
+            line["seconds"] = time.perf_counter() - began
+            history.append(line)
+            sums = dict.fromkeys(GAMES, torch.zeros((), device=place))
+            if log is not None:
+                write_log(log, history)
+            if keep is not None and (len(history) % settings.keep_every == 0 or step + 1 == settings.steps):
+                keep(Trained(model, history, line["seconds"], device_name(place)))
+        if progress is not None:
+            words = f"loss {history[-1]['hint_loss']:.3f} / {history[-1]['mechanism_loss']:.3f}" if history else "training"
+            progress(words, step + 1, settings.steps)
+    return Trained(model, history, time.perf_counter() - began, device_name(place))
+
+
+def device_name(place: torch.device) -> str:
+    """What it was trained on."""
+    import torch
+
+    return torch.cuda.get_device_name(place) if place.type == "cuda" else "CPU"
+
+
+def held_out_scores(
+    model: LlamaForCausalLM, corpus: Corpus, systems: dict[str, torch.Tensor], place: torch.device, most: int = 2_048
+) -> dict[str, float]:
+    """Loss and agreement with the teachers on rows that were never trained on."""
+    import torch
+
+    scores: dict[str, float] = {}
+    with torch.inference_mode(), torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"):
+        for game in GAMES:
+            rows = corpus.held_out[game]
+            chosen = generator(0, 5).permutation(len(rows))[:most]
+            lots = [chosen[begin : begin + 256] for begin in range(0, len(chosen), 256)]
+            on_device, pad = DeviceRows.of(rows, place), corpus.tokenizer.pad_token_id
+            pairs = [agreement(model, systems[game], *on_device.padded(lot, pad), UNJUDGED[game]) for lot in lots]
+            loss, agreed = np.average(np.array(pairs), axis=0, weights=[len(lot) for lot in lots])
+            scores |= {f"{game}_held_out_loss": float(loss), f"{game}_agreement": float(agreed)}
+    return scores
+
+
+def write_log(path: Path, history: list[dict[str, float]]) -> None:
+    """The history so far as CSV."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, history[0])
+        writer.writeheader()
+        writer.writerows({key: f"{value:.6g}" for key, value in line.items()} for line in history)
+
+
+# The folder
+
+
+def save(folder: Path, corpus: Corpus, trained: Trained, settings: PocketSettings, command: str) -> dict[str, Any]:
+    """Keep the model as an ordinary `from_pretrained` folder in half precision, with its card; the card is returned."""
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    model = copy.deepcopy(trained.model)
+    model.set_attn_implementation("sdpa")
+    torch.nn.Module.to(model, torch.bfloat16)
+    model.save_pretrained(folder)
+    corpus.tokenizer.save_pretrained(folder)
+    last = trained.history[-1]
+    card = {
+        "what": "A language model of two games, bargaining hints and auction mechanisms, trained from scratch on text that they write.",
+        "what_it_is_not": "A general language model. It knows these two prompts and no other text, English least of all.",
+        "command": command,
+        "parameters": sum(p.numel() for p in trained.model.parameters()),
+        "settings": asdict(settings),
+        "exchanges": {game: len(corpus.rows[game]) for game in GAMES},
+        "hardware": trained.device,
+        "training_seconds": round(trained.seconds, 1),
+        "held_out": {key: round(value, 4) for key, value in last.items() if "held_out" in key or "agreement" in key},
+    }
+    (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n")
+    return card
+
+
+def read_card(folder: Path | None = None) -> dict[str, Any]:
+    """The card of a model that was trained here."""
+    path = (BOXED if folder is None else folder) / "card.json"
+    try:
+        card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(path, "is no card of a pocket model; `edgeworth pocket train` writes one.") from error
+    return card

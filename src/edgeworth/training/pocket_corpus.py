@@ -1,0 +1,272 @@
+"""The pocket model's text: what the two games write, as rows of tokens.
+
+A row is one exchange, the user's message and the reply, without the system message in front: that one is the same for all rows of a game,
+so it is kept once. Rows are made by several processes; what they hold depends on the seed alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.errors import DataError
+from edgeworth.games.auction.design_prompt import load_design_prompt
+from edgeworth.games.bargaining.hint_prompt import AGREES_FROM, load_hint_prompt
+from edgeworth.llm.prompt import Prompt
+from edgeworth.training import pocket_hints, pocket_mechanisms
+from edgeworth.training.pocket_hints import Example, Talks
+from edgeworth.training.pocket_mechanisms import Markets, Watcher, fit_watcher
+from edgeworth.training.pocket_plans import PlanTable, make_table
+from edgeworth.training.pocket_split import MARKET_SEEDS
+from edgeworth.training.pocket_tokenizer import ROLES, encode, train_tokenizer, turn
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+Progress = Callable[[str, int, int], None]
+
+GAMES = ("hint", "mechanism")
+JOB_TALKS, JOB_MARKETS = 2_000, 500
+"""Talks and markets of one job; a job is one process's work at a time."""
+LEARNT_FROM = 6_000
+"""Texts of each game that the tokenizer learns from."""
+HELD_OUT_SEED = 2**20
+"""Added to a job's number where its contexts are held out."""
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """How much text, and of what kind."""
+
+    talks: int = 400_000
+    """Talks to play; one has about four states."""
+    markets: int = 16_000
+    """Markets to play; one has about ten states."""
+    plans: int | None = None
+    """About so many half-contexts of every game, evenly spread; all by default."""
+    watched: int = 8_000
+    """Markets that the Watcher learns from, three times."""
+    random_share: float = 0.06
+    """Exchanges that are marked, and whose replies are random."""
+    held_out_talks: int = 6_000
+    held_out_markets: int = 500
+    vocabulary: int = 1_536
+    context: int = 2_048
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Exchanges as tokens, one after the other."""
+
+    tokens: NDArray[np.uint16]
+    starts: NDArray[np.int64]
+    """Where each row begins, and the end of the last."""
+    replies: NDArray[np.int64]
+    """Where the reply begins within each row."""
+
+    def __len__(self) -> int:
+        return len(self.replies)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of every row."""
+        return np.diff(self.starts)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All the text, and how to read it."""
+
+    tokenizer: PreTrainedTokenizerFast
+    systems: dict[str, list[int]]
+    """The system message of each game."""
+    rows: dict[str, Rows]
+    held_out: dict[str, Rows]
+    """The same from contexts and seeds that no row in `rows` comes from."""
+
+
+@dataclass(frozen=True)
+class Teachers:
+    """Who knows the replies: plans by the rules they are for, and the Watcher."""
+
+    plans: dict[str, PlanTable]
+    watcher: Watcher
+
+
+@dataclass(frozen=True)
+class Job:
+    """One process's work at a time: some talks, or some markets."""
+
+    game: str
+    lesson: Talks | Markets
+    size: int
+    number: int
+    kept_back: bool = False
+
+
+def system_messages() -> dict[str, str]:
+    """What the prompts say before the state, with the values that do not change."""
+
+    def first(prompt: Prompt, **values: str) -> str:
+        return prompt.sections[0].filled(values).content
+
+    return {"hint": first(load_hint_prompt(), p=f"{AGREES_FROM:g}"), "mechanism": first(load_design_prompt())}
+
+
+def make_teachers(settings: CorpusSettings, workers: int = 1, progress: Progress | None = None) -> Teachers:
+    """Plan every game that is taught, and fit the Watcher."""
+    plans: dict[str, PlanTable] = {}
+    games = {repr(talks.planned()): talks.planned() for talks in pocket_hints.lessons()}
+    for number, (name, config) in enumerate(games.items()):
+        plans[name] = make_table(config, settings.plans, workers)
+        if progress is not None:
+            progress("plans", number + 1, len(games))
+    return Teachers(plans, fit_watcher(settings.watched, MARKET_SEEDS + 2**40 + settings.seed, workers))
+
+
+def jobs_of(settings: CorpusSettings, kept_back: bool) -> list[Job]:
+    """All the work, largest share first."""
+    talks = settings.held_out_talks if kept_back else settings.talks
+    markets = settings.held_out_markets if kept_back else settings.markets
+    jobs: list[Job] = []
+    kinds: list[tuple[str, Sequence[Talks | Markets], int, int]] = [
+        ("hint", pocket_hints.lessons(), talks, JOB_TALKS),
+        ("mechanism", pocket_mechanisms.lessons(), markets, JOB_MARKETS),
+    ]
+    for game, lessons, total, most in kinds:
+        for lesson in lessons:
+            left = max(1, round(lesson.share * total))
+            while left > 0:
+                jobs.append(Job(game, lesson, min(left, most), len(jobs), kept_back))
+                left -= most
+    return jobs
+
+
+def examples_of(job: Job, teachers: Teachers, settings: CorpusSettings) -> Iterator[Example]:
+    """The exchanges of one job."""
+    place = (settings.seed << 24) + job.number + (HELD_OUT_SEED if job.kept_back else 0)
+    random_share = 0.0 if job.kept_back else settings.random_share
+    if isinstance(job.lesson, Talks):
+        table = teachers.plans[repr(job.lesson.planned())]
+        return pocket_hints.talk_examples(job.lesson, table, job.size, place, random_share, job.kept_back)
+    seed = (0 if job.kept_back else MARKET_SEEDS) + place * JOB_MARKETS
+    return pocket_mechanisms.market_examples(job.lesson, teachers.watcher, job.size, seed, random_share)
+
+
+def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress | None = None) -> Corpus:
+    """Write all the text: first a little for the tokenizer to learn from, then everything, as tokens."""
+    teachers = make_teachers(settings, workers, progress)
+    jobs, later = jobs_of(settings, kept_back=False), jobs_of(settings, kept_back=True)
+    systems = system_messages()
+    tokenizer = train_tokenizer(
+        [*systems.values(), *_sample_texts(jobs, teachers, settings)], vocabulary=settings.vocabulary, context=settings.context
+    )
+    parts: dict[tuple[str, bool], list[Rows]] = {}
+    with multiprocessing.get_context("fork").Pool(workers, _remember, (teachers, settings, tokenizer)) as pool:
+        for done, (job, rows) in enumerate(pool.imap(_write, [*jobs, *later])):
+            parts.setdefault((job.game, job.kept_back), []).append(rows)
+            if progress is not None:
+                progress("text", done + 1, len(jobs) + len(later))
+    taught, kept = ({game: joined(parts[game, kept_back]) for game in GAMES} for kept_back in (False, True))
+    return Corpus(tokenizer, _heads(tokenizer), taught, kept)
+
+
+def _sample_texts(jobs: list[Job], teachers: Teachers, settings: CorpusSettings) -> Iterator[str]:
+    """Some exchanges of every lesson of both games."""
+    for game in GAMES:
+        first = {repr(job.lesson): job for job in reversed(jobs) if job.game == game}
+        for job in first.values():
+            for number, (user, reply) in enumerate(examples_of(job, teachers, settings)):
+                if number * len(first) >= LEARNT_FROM:
+                    break
+                yield user
+                yield reply
+
+
+_AT_HAND: dict[str, Any] = {}
+
+
+def _remember(teachers: Teachers, settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast) -> None:
+    """In a new process: keep what every job needs."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    _AT_HAND.update(teachers=teachers, settings=settings, tokenizer=tokenizer)
+
+
+def _write(job: Job) -> tuple[Job, Rows]:
+    examples = list(examples_of(job, _AT_HAND["teachers"], _AT_HAND["settings"]))
+    return job, as_rows(examples, _AT_HAND["tokenizer"])
+
+
+def as_rows(examples: Sequence[Example], tokenizer: PreTrainedTokenizerFast) -> Rows:
+    """Exchanges as tokens: the user's turn, the reply, its end."""
+    asked = encode(tokenizer, [turn("user", user) + ROLES["assistant"] for user, _ in examples])
+    answered = encode(tokenizer, [turn("assistant", reply) for _, reply in examples])
+    rows = [ask + answer[1:] for ask, answer in zip(asked, answered, strict=True)]
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    return Rows(np.concatenate([np.array(row, np.uint16) for row in rows]), starts, np.array([len(ask) for ask in asked], np.int64))
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Several lots of rows as one."""
+    offsets = np.cumsum([0, *(part.starts[-1] for part in parts)])
+    starts = np.concatenate([*(part.starts[:-1] + offset for part, offset in zip(parts, offsets, strict=False)), offsets[-1:]])
+    return Rows(np.concatenate([part.tokens for part in parts]), starts, np.concatenate([part.replies for part in parts]))
+
+
+# Kept text
+
+
+def corpus_at(folder: Path | None, settings: CorpusSettings, workers: int = 1, progress: Progress | None = None) -> Corpus:
+    """The corpus kept in a folder if there is one of these settings; otherwise a new one, kept there if a folder is named."""
+    if folder is None:
+        return make_corpus(settings, workers, progress)
+    if (folder / "settings.json").is_file():
+        return load_corpus(folder, settings)
+    corpus = make_corpus(settings, workers, progress)
+    save_corpus(folder, corpus, settings)
+    return corpus
+
+
+def save_corpus(folder: Path, corpus: Corpus, settings: CorpusSettings) -> None:
+    """Keep a corpus; its settings are written last, so that a folder with settings is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    corpus.tokenizer.save_pretrained(folder)
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, rows in (("rows", corpus.rows), ("held_out", corpus.held_out)):
+        for game in GAMES:
+            arrays |= {f"{name}/{game}/{part.name}": getattr(rows[game], part.name) for part in dataclasses.fields(Rows)}
+    with (folder / "tokens.npz").open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+    (folder / "settings.json").write_text(json.dumps(dataclasses.asdict(settings)))
+
+
+def load_corpus(folder: Path, settings: CorpusSettings) -> Corpus:
+    """A corpus that was kept, if it was made with these settings."""
+    from transformers import PreTrainedTokenizerFast
+
+    kept = json.loads((folder / "settings.json").read_text())
+    if kept != dataclasses.asdict(settings):
+        different = [key for key, value in dataclasses.asdict(settings).items() if kept.get(key) != value]
+        raise DataError(folder, f"holds text of other settings ({', '.join(different)} differ); name another folder, or remove it.")
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    with np.load(folder / "tokens.npz", allow_pickle=False) as arrays:
+        rows, held_out = (
+            {game: Rows(*(arrays[f"{name}/{game}/{part.name}"] for part in dataclasses.fields(Rows))) for game in GAMES}
+            for name in ("rows", "held_out")
+        )
+    return Corpus(tokenizer, _heads(tokenizer), rows, held_out)
+
+
+def _heads(tokenizer: PreTrainedTokenizerFast) -> dict[str, list[int]]:
+    """The system messages as tokens."""
+    return {game: encode(tokenizer, [turn("system", text)])[0] for game, text in system_messages().items()}

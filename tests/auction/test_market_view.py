@@ -1,0 +1,121 @@
+"""What a designer sees: the same through a batch, through an environment, and in a prompt."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auction_house import opened
+from edgeworth.agents.designers.designer import Designer, play
+from edgeworth.config import AuctionConfig
+from edgeworth.envs.daedalus import DaedalusEnv
+from edgeworth.envs.designed_markets import DesignedMarkets
+from edgeworth.errors import InvalidOption
+from edgeworth.games.auction.action import action_of, random_mechanisms
+from edgeworth.games.auction.batch import MarketBatch, Rows
+from edgeworth.games.auction.design_prompt import batch_variables, design_variables
+from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView, Notebook, observation_of
+from edgeworth.games.auction.state import SCORES
+from edgeworth.seeding import generator
+
+STEPS = RECENT_STEPS + 3
+SEED = 21
+
+
+def chance(step: int, size: int) -> Rows:
+    return random_mechanisms(generator(step), size)
+
+
+class Watching(Designer):
+    """Posts by chance, and keeps what it was shown."""
+
+    def __init__(self) -> None:
+        self.views: list[MarketView] = []
+
+    def design(self, view: MarketView) -> Rows:
+        self.views.append(view)
+        return chance(view.round_number, view.size)
+
+
+def shown(config: AuctionConfig, size: int) -> list[MarketView]:
+    """What a designer is shown in a whole episode."""
+    designer = Watching()
+    play(designer, config, size, SEED)
+    return designer.views
+
+
+def observed(config: AuctionConfig, slot: int) -> list[dict[str, Any]]:
+    """The observations of the same episode of one market in the environment, under the same mechanisms."""
+    env = DaedalusEnv(**{field.name: getattr(config, field.name) for field in dataclasses.fields(config) if field.name != "mix"})
+    observation, _ = env.reset(seed=SEED + slot)
+    observations = [observation]
+    for step in range(STEPS):
+        observation, *_ = env.step(action_of(chance(step, slot + 1)[slot]))
+        observations.append(observation)
+    return observations
+
+
+@pytest.mark.parametrize("slot", [0, 3])
+def test_a_designer_sees_in_a_batch_what_it_sees_in_the_environment(slot: int) -> None:
+    size, config = slot + 1, AuctionConfig(stage="stages", episode_length=STEPS)
+    for view, observation in zip(shown(config, size), observed(config, slot), strict=False):
+        seen = observation_of(view, slot)
+        assert seen.keys() == observation.keys()
+        for name, value in observation.items():
+            np.testing.assert_equal(seen[name], value)
+        assert batch_variables(view)[slot] == design_variables(observation)
+
+
+def test_the_mechanisms_of_earlier_steps_are_told_alike_as_rows_and_as_actions() -> None:
+    config = AuctionConfig(stage="3", episode_length=STEPS)
+    view, posted = shown(config, 2)[4], [chance(step, 2) for step in range(4)]
+    for slot, told in enumerate(batch_variables(view, posted)):
+        assert told == design_variables(observation_of(view, slot), [action_of(rows[slot]) for rows in posted])
+        assert told["history_str"].count(" under {") == 3
+
+
+def test_the_last_outcomes_stand_last_and_steps_not_played_are_zeros() -> None:
+    views = shown(AuctionConfig(stage="1", episode_length=STEPS), 3)
+    assert not views[0].recent.any() and not views[0].proxies.any() and views[0].outcomes.shape == (3, len(SCORES))
+    for played, view in enumerate(views):
+        assert view.round_number == played
+        assert (view.recent[:, : max(0, RECENT_STEPS - played)] == 0.0).all()
+        if played:
+            np.testing.assert_array_equal(view.recent[:, :-1], views[played - 1].recent[:, 1:])
+
+
+def test_a_view_stays_as_it_was_shown() -> None:
+    batch = opened(2)
+    notebook = Notebook(batch)
+    view = notebook.view()
+    rows = chance(0, 2)
+    batch.step(rows)
+    notebook.write(rows)
+    assert not view.recent.any() and not view.proxies.any() and view.mechanisms.tobytes() == bytes(view.mechanisms.nbytes)
+    assert notebook.view().mechanisms.tobytes() == rows.tobytes()
+
+
+def test_markets_at_different_steps_have_no_view_in_common() -> None:
+    markets = DesignedMarkets(AuctionConfig(), 2)
+    markets.batch.seed(0)
+    markets.begin()
+    markets.step(chance(0, 2))
+    markets.begin(np.array([True, False]))
+    with pytest.raises(InvalidOption, match="0 to 1 steps"):
+        markets.notebook.view()
+    assert (markets.view(0).round_number, markets.view(1).round_number) == (0, 1)
+
+
+def test_a_fresh_episode_opens_a_fresh_page() -> None:
+    batch = MarketBatch(AuctionConfig(), 2)
+    batch.seed(0)
+    batch.reset()
+    notebook = Notebook(batch)
+    batch.step(chance(0, 2))
+    notebook.write(chance(0, 2))
+    batch.reset()
+    notebook.open()
+    assert not notebook.view().recent.any() and notebook.view().round_number == 0

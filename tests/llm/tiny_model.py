@@ -1,0 +1,67 @@
+"""A language model of seconds: a tokenizer trained on our own prompts, and a small Llama that has learned nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROLES = ("<|pad|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>")
+TEMPLATE = (
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+
+
+def prompt_texts() -> list[str]:
+    """Our prompts, with the examples of JSON as a model sees them."""
+    files = [CONFIGS / name for name in ("llm_prompt.txt", "designer_prompt.txt")]
+    return [path.read_text(encoding="utf-8").replace("{{", "{").replace("}}", "}") for path in files]
+
+
+def trained_tokenizer(single_digits: bool = True, vocabulary: int = 1500) -> Any:
+    """A byte-level BPE tokenizer; with `single_digits` every digit is a token of its own."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    split = [pre_tokenizers.Digits(individual_digits=True)] if single_digits else []
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*split, pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=list(ROLES), initial_alphabet=alphabet, show_progress=False)
+    numbers = [f'"oA": [{n}, 0, {n % 7}], "confidence": 0.{n}, {n}' for n in range(100)]
+    tokenizer.train_from_iterator([*prompt_texts() * 20, *numbers], trainer)
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>", pad_token="<|pad|>")
+    wrapped.chat_template = TEMPLATE
+    return wrapped
+
+
+def tiny_llama(tokenizer: Any, seed: int = 0, **changes: Any) -> Any:
+    """A Llama of two layers whose logits are spread enough that its choices differ."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128}
+    ends = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    config = LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=4096, tie_word_embeddings=True, **sizes, **ends | changes)
+    torch.manual_seed(seed)
+    model = LlamaForCausalLM(config)
+    for weights in model.parameters():
+        weights.data.normal_(0.0, 0.25) if weights.dim() > 1 else None
+    return model.eval()
+
+
+def write_tiny_model(folder: Path, seed: int = 0, change: Callable[[Any], None] = lambda tokenizer: None, **changes: Any) -> Path:
+    """A folder as `save_pretrained` writes it, weights in bfloat16; `change` may spoil the tokenizer."""
+    import torch
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    tokenizer = trained_tokenizer()
+    model = tiny_llama(tokenizer, seed, **changes)
+    change(tokenizer)
+    model.to(torch.bfloat16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -1,0 +1,17 @@
+"""A tiny corpus, written once for all tests of training."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgeworth.training.pocket_corpus import Corpus, CorpusSettings, make_corpus
+
+
+@pytest.fixture(scope="session")
+def corpus_settings() -> CorpusSettings:
+    return CorpusSettings(talks=500, markets=40, plans=150, watched=300, held_out_talks=60, held_out_markets=6, vocabulary=1_200)
+
+
+@pytest.fixture(scope="session")
+def corpus(corpus_settings: CorpusSettings) -> Corpus:
+    return make_corpus(corpus_settings)

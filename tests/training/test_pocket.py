@@ -1,0 +1,190 @@
+"""The pocket model's tokens, its loss, and that the command trains one."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+from typer.testing import CliRunner
+
+from edgeworth.cli import app
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import DataError, InvalidOption, UnknownKey
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
+from edgeworth.games.bargaining.hint_reply import hint_schema
+from edgeworth.llm.client import Completion, Sampling
+from edgeworth.llm.stack import make_client
+from edgeworth.protocol import Accepted, parse_reply
+from edgeworth.training.pocket import (
+    BOXED,
+    DeviceRows,
+    PocketSettings,
+    batches,
+    build_model,
+    learning_rate,
+    load_settings,
+    read_card,
+    reply_loss,
+    use_plain_causal_attention,
+)
+from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, load_corpus, make_corpus, save_corpus, system_messages
+
+torch.set_num_threads(1)
+TINY = Path("configs/pocket_tiny.yaml")
+CPU = torch.device("cpu")
+
+
+def small(corpus_settings: CorpusSettings) -> PocketSettings:
+    return PocketSettings(corpus_settings, hidden=32, layers=2, heads=4, key_value_heads=2, intermediate=48)
+
+
+def test_rows_are_what_the_chat_template_writes(corpus: Corpus) -> None:
+    for game in GAMES:
+        rows = corpus.rows[game]
+        for number in (0, len(rows) // 2, len(rows) - 1):
+            tokens = rows.tokens[rows.starts[number] : rows.starts[number + 1]].tolist()
+            user = corpus.tokenizer.decode(tokens[1 : rows.replies[number] - 2])
+            reply = corpus.tokenizer.decode(tokens[rows.replies[number] : -1])
+            told = [
+                {"role": "system", "content": system_messages()[game]},
+                {"role": "user", "content": user},
+                {"role": "assistant", "content": reply},
+            ]
+            assert corpus.tokenizer.apply_chat_template(told)["input_ids"] == corpus.systems[game] + tokens
+            assert json.loads(reply)
+
+
+def test_every_digit_is_a_token_of_its_own(corpus: Corpus) -> None:
+    tokens = corpus.tokenizer.encode("0.38, 1234")
+    assert [corpus.tokenizer.decode([token]) for token in tokens if corpus.tokenizer.decode([token]).isdigit()] == list("0381234")
+
+
+def test_any_text_can_be_told(corpus: Corpus) -> None:
+    text = "Zoë's offer: 3 € — ✓\t{}"
+    assert corpus.tokenizer.decode(corpus.tokenizer.encode(text)) == text
+
+
+def test_text_depends_on_the_seed_and_not_on_the_processes(corpus: Corpus, corpus_settings: CorpusSettings) -> None:
+    again, other = make_corpus(corpus_settings, workers=2), make_corpus(dataclasses.replace(corpus_settings, seed=1))
+    for game in GAMES:
+        assert (again.rows[game].tokens == corpus.rows[game].tokens).all()
+        assert not np.array_equal(other.rows[game].tokens, corpus.rows[game].tokens)
+
+
+def test_kept_text_is_read_back_and_refused_for_other_settings(corpus: Corpus, corpus_settings: CorpusSettings, tmp_path: Path) -> None:
+    save_corpus(tmp_path, corpus, corpus_settings)
+    again = load_corpus(tmp_path, corpus_settings)
+    assert again.systems == corpus.systems
+    for game in GAMES:
+        assert (again.rows[game].tokens == corpus.rows[game].tokens).all() and (
+            again.held_out[game].replies == corpus.held_out[game].replies
+        ).all()
+    with pytest.raises(DataError, match="talks differ"):
+        load_corpus(tmp_path, dataclasses.replace(corpus_settings, talks=7))
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "plain causal"])
+def test_a_shared_system_message_changes_neither_loss_nor_gradients(
+    corpus: Corpus, corpus_settings: CorpusSettings, game: str, plain: bool
+) -> None:
+    torch.manual_seed(0)
+    model = build_model(small(corpus_settings), corpus).double()
+    tokens, wanted = DeviceRows.of(corpus.rows[game], CPU).padded(np.arange(0, 60, 12), corpus.tokenizer.pad_token_id)
+    system = torch.tensor(corpus.systems[game])
+    whole = torch.cat([system.expand(len(tokens), -1), tokens], dim=1)
+    logits = model(input_ids=whole[:, :-1]).logits[:, len(system) :]
+    expected = torch.nn.functional.cross_entropy(logits[wanted[:, 1:]].float(), tokens[:, 1:][wanted[:, 1:]])
+    expected.backward()
+    gradients = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    if plain:
+        use_plain_causal_attention(model)
+    loss = reply_loss(model, system, tokens, wanted)
+    loss.backward()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    for one, other in zip(gradients, (p.grad for p in model.parameters()), strict=True):
+        assert other is not None and torch.linalg.norm(one - other) <= 1e-5 * torch.linalg.norm(one)
+
+
+def test_a_round_of_batches_has_every_row_at_most_once_and_nearly_all(corpus: Corpus) -> None:
+    rows, size = corpus.rows["hint"], 32
+    rounds = len(rows) // size
+    order = batches(rows, size, np.random.default_rng(0))
+    seen = np.concatenate([next(order) for _ in range(rounds)])
+    assert len(np.unique(seen)) == len(seen) > len(rows) - size
+
+
+def test_the_learning_rate_rises_and_then_falls_to_its_end() -> None:
+    settings = PocketSettings(steps=1_000, warm_up=100)
+    rates = [learning_rate(step, settings) for step in range(1_000)]
+    assert rates.index(max(rates)) in (99, 100) and max(rates) == pytest.approx(settings.learning_rate)
+    assert rates[-1] == pytest.approx(settings.learning_rate * settings.final_share, rel=0.01)
+
+
+def test_settings_come_from_yaml_and_one_seed_decides_everything() -> None:
+    settings = load_settings(TINY, {"steps": 7, "corpus": {"talks": 9}}, seed=3)
+    assert (settings.steps, settings.corpus.talks, settings.seed, settings.corpus.seed) == (7, 9, 3, 3)
+    with pytest.raises(UnknownKey, match="Did you mean 'layers'"):
+        load_settings(TINY, {"layer": 7})
+    with pytest.raises(InvalidOption, match="must divide"):
+        load_settings(TINY, {"heads": 5})
+
+
+def test_the_command_trains_a_model_whose_loss_falls_and_whose_replies_become_legal(tmp_path: Path) -> None:
+    small_run = {
+        **{"hidden": 64, "layers": 2, "heads": 2, "intermediate": 128, "steps": 160, "warm_up": 20, "log_every": 80, "bare_steps": 0.7},
+        **{"hint_rows": 16, "mechanism_rows": 4, "corpus.talks": 600, "corpus.markets": 40, "corpus.plans": 120, "corpus.watched": 200},
+        **{"corpus.held_out_talks": 15, "corpus.held_out_markets": 1},
+    }
+    flags = [word for key, value in small_run.items() for word in ("--set", f"{key}={value}")]
+    run = CliRunner().invoke(
+        app, ["pocket", "train", "--config", str(TINY), *flags, "--seed", "1", "--out", str(tmp_path), "--workers", "1", "--json"]
+    )
+    assert run.exit_code == 0, run.output
+    card = json.loads(run.stdout)
+    assert card["settings"]["seed"] == 1 and card["hardware"] == "CPU" and card["exchanges"]["hint"] > 500
+    with (tmp_path / "training_log.csv").open() as file:
+        first, last = csv.DictReader(file)
+    for game in GAMES:
+        assert float(last[f"{game}_held_out_loss"]) < 0.5 * float(first[f"{game}_held_out_loss"])
+    untrained = tmp_path / "untrained"
+    shutil.copytree(tmp_path, untrained, ignore=shutil.ignore_patterns("untrained"))
+    torch.manual_seed(0)
+    LlamaForCausalLM(LlamaConfig.from_pretrained(tmp_path)).save_pretrained(untrained)
+    assert legal_share(untrained) == 0.0
+    assert legal_share(tmp_path) >= 0.9
+    assert read_card(tmp_path) == card
+
+
+def legal_share(folder: Path) -> float:
+    """Legal replies of a model, written freely and greedily, for openings of the classic game."""
+    batch = BargainingBatch(BargainingConfig(), 12)
+    batch.seed(0)
+    batch.reset()
+    prompt = load_hint_prompt()
+    asked = [prompt.messages(values) for values in batch_variables(batch, np.ones(batch.size, np.bool_))]
+    replies = make_client("huggingface", model=str(folder)).complete(asked, Sampling(temperature=0.0, max_tokens=60))
+    schemas = [hint_schema(mask, view[:3]) for mask, view in zip(batch.masks, batch.views, strict=True)]
+    texts = [reply.text if isinstance(reply, Completion) else None for reply in replies]
+    return float(np.mean([isinstance(parse_reply(text, schema), Accepted) for text, schema in zip(texts, schemas, strict=True)]))
+
+
+def test_a_folder_without_a_card_is_told_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="edgeworth pocket train"):
+        read_card(tmp_path)
+
+
+def test_the_model_in_the_box_is_small_and_says_what_it_is_and_is_not() -> None:
+    card = read_card()
+    assert card["parameters"] > 4_000_000 and "not" in "".join(card)
+    assert (BOXED / "model.safetensors").stat().st_size <= 16_000_000
+    assert card["settings"] == json.loads(json.dumps(dataclasses.asdict(load_settings(Path("configs/pocket_config.yaml")))))
