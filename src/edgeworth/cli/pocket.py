@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
-from edgeworth.cli.console import AsJson, changed, command_line, err, out, print_json
+from edgeworth.cli.console import AsJson, Seed, changed, command_line, deliver, err, out, print_json
 from edgeworth.cli.progress import progress
 from edgeworth.config import config_folder
 
-app = typer.Typer(help="The language model in the box: train it, or read its card.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from edgeworth.evaluation.pocket_scores import PocketScores
+
+app = typer.Typer(help="The language model in the box: train it, measure it, or read its card.", no_args_is_help=True)
 
 Folder = Annotated[Path | None, typer.Option("--model", help="The model's folder; default: the one in the box.")]
 
@@ -54,6 +59,46 @@ def train_command(
         print_json(card)
     else:
         _show(card)
+
+
+@app.command("evaluate")
+def evaluate_command(
+    model: Folder = None,
+    talks: Annotated[int, typer.Option(min=10, help="Talks with held-out contexts, played free and held.")] = 1_000,
+    markets: Annotated[int, typer.Option(min=5, help="Markets from the mixture of the stages, ten steps each, likewise.")] = 100,
+    seed: Seed = 0,
+    onto_card: Annotated[bool, typer.Option("--onto-card", help="Write the scores onto the model's card, too.")] = False,
+    out_file: Annotated[Path | None, typer.Option("--out", help="Write the scores as JSON into this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a pocket model on what it never saw: legal replies without constraint, the worth of its hints and mechanisms.
+
+    Example: edgeworth pocket evaluate --talks 200 --markets 20
+    """
+    from edgeworth.evaluation.pocket_scores import pocket_scores
+    from edgeworth.llm.stack import open_client
+    from edgeworth.training.pocket import write_scores
+
+    options: dict[str, Any] = {} if model is None else {"model": str(model)}
+    with open_client("pocket", deadline=math.inf, **options) as client, progress() as task:
+        client.check()
+        scores = pocket_scores(client, talks, markets, seed, task("pocket model"))
+        name = client.name
+    result = {"command": command_line(), "model": name, "seed": seed, "marks": scores.marks(), **scores.as_dict()}
+    if onto_card:
+        write_scores(model, {"command": result["command"], "marks": result["marks"], **scores.summary()})
+    deliver(result, as_json, out_file, lambda: _show_scores(scores))
+
+
+def _show_scores(scores: PocketScores) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "free", "held"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, values in scores.summary().items():
+        table.add_row(name.replace("_", " "), *(str(values[way]) for way in ("free", "held")))
+    out.print(table)
+    for name, mark in scores.marks().items():
+        out.print(f"{name.replace('_', ' ')}: {mark['found']:.4f}, mark {mark['mark']:g}: {'met' if mark['met'] else 'NOT met'}")
 
 
 @app.command("card")

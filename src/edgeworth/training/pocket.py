@@ -371,3 +371,9 @@ def read_card(folder: Path | None = None) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DataError(path, "is no card of a pocket model; `edgeworth pocket train` writes one.") from error
     return card
+
+
+def write_scores(folder: Path | None, scores: Mapping[str, Any]) -> None:
+    """Put what was measured onto a model's card."""
+    path = (BOXED if folder is None else folder) / "card.json"
+    path.write_text(json.dumps({**read_card(folder), "scores": scores}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -88,14 +88,19 @@ class LanguageModel(Designer):
         seed: int | None = None,
         max_tokens: int = MAX_TOKENS,
         remembers: bool = False,
+        constrained: bool = True,
         on_rejection: OnRejection = "keep",
         opening: str | DaedalusAction = OPENING,
         **client_options: Any,
     ) -> None:
-        """`remembers` also tells the model its mechanisms of the steps before; further options go to the client."""
+        """`remembers` also tells the model its mechanisms of the steps before; without `constrained` nothing holds it to the schema.
+
+        Further options go to the client.
+        """
         if on_rejection not in get_args(OnRejection):
             raise UnknownName("answer to a rejection", on_rejection, get_args(OnRejection))
-        self.sampling = Sampling(temperature, max_tokens, seed=seed, json_schema=MECHANISM_SCHEMA.json_schema())
+        schema = MECHANISM_SCHEMA.json_schema() if constrained else None
+        self.sampling = Sampling(temperature, max_tokens, seed=seed, json_schema=schema)
         self.prompt = load_design_prompt(prompt)
         self._names = sorted(self.prompt.names)
         self.remembers = remembers
