@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from auction_house import opened
-from edgeworth import catalog
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed, boxed_mechanism
 from edgeworth.agents.designers.language_model import OPENING, LanguageModel
@@ -31,8 +30,6 @@ from edgeworth.llm.scripted import Scripted
 from edgeworth.protocol import Reason
 from replies import MECHANISM, said
 
-POCKET = Path(catalog.__file__).parent / "checkpoints" / "pocket" / "config.json"
-needs_pocket = pytest.mark.skipif(not POCKET.is_file(), reason=f"{POCKET} is not there yet; `edgeworth pocket train` makes it.")
 SHORT = AuctionConfig(stage="stages", episode_length=3)
 FAULTS: dict[str, tuple[str | Reply, str]] = {
     "failure": (Failure("timeout", "No answer in 5 s."), "timeout"),
@@ -307,7 +304,6 @@ def test_a_prompt_of_ones_own_is_used(tmp_path: Path) -> None:
 # The model in the package
 
 
-@needs_pocket
 def test_the_pocket_model_always_writes_a_legal_mechanism() -> None:
     pytest.importorskip("torch")
     designer = LanguageModel()

@@ -17,8 +17,6 @@ from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Act
 from replies import HINT, said
 
 Called = Callable[..., Any]
-POCKET = Path(__file__).resolve().parents[2] / "src" / "edgeworth" / "checkpoints" / "pocket" / "config.json"
-needs_pocket = pytest.mark.skipif(not POCKET.is_file(), reason=f"{POCKET.parent} holds no pocket model")
 CONTEXT = ("--counts", "2,1,3", "--mine", "1,5,1")
 TALKS = "me PROPOSE 2,1,3; partner PROPOSE 1,1,1"
 
@@ -161,7 +159,6 @@ def test_a_wrong_call_gets_one_sentence_and_status_2(called: Called, words: list
     assert run.status == 2 and sentence in run.err and run.out == ""
 
 
-@needs_pocket
 def test_the_pocket_model_is_asked_by_default(called: Called) -> None:
     found = told(called("hint", *CONTEXT, "--history", TALKS, "--json"))
     assert found["model"].startswith("pocket@") and found["verdict"]["accepted"] and found["reply"]["completion_tokens"] > 0
@@ -214,7 +211,6 @@ def test_a_prompt_that_cannot_be_read_fails_with_its_name(called: Called) -> Non
     assert run.status == 1 and "/nowhere/a.txt: cannot be read" in run.err
 
 
-@needs_pocket
 def test_the_pocket_model_is_measured_by_default(called: Called) -> None:
     printed = told(called("hints", "measure", "--providers", "llm", "--episodes", "10", "--contexts", "held_out", "--json"))
     (row,) = printed["measures"]

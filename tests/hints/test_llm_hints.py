@@ -31,8 +31,6 @@ from edgeworth.protocol import Reason
 from replies import HINT, asks_for_everything, said
 
 DEAD = Failure("unreachable", "No server answers.")
-POCKET = Path(__file__).resolve().parents[2] / "src" / "edgeworth" / "checkpoints" / "pocket" / "config.json"
-needs_pocket = pytest.mark.skipif(not POCKET.is_file(), reason=f"{POCKET.parent} holds no pocket model")
 
 
 def everybody(size: int) -> Any:
@@ -298,7 +296,6 @@ def test_the_client_is_our_own_model_unless_another_is_named() -> None:
     assert LanguageModelHints().asked.name.startswith("pocket@")
 
 
-@needs_pocket
 def test_the_pocket_model_gives_legal_hints() -> None:
     batch = begun(4, seed=0)
     provider = LanguageModelHints()

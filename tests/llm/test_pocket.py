@@ -11,10 +11,8 @@ from conversations import texts
 from local_prompts import hint_moments, mechanism_moments
 
 from edgeworth.llm.client import Completion, Sampling
-from edgeworth.llm.pocket import FOLDER, Pocket
+from edgeworth.llm.pocket import Pocket
 from edgeworth.protocol import Accepted, parse_reply
-
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the pocket model has not been trained yet")
 
 MOMENTS = [*hint_moments(16, 2), *mechanism_moments(4)]
 
