@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-dev
 WARM := $(VENV)/.rules-compiled
 
-.PHONY: help lab test check bench yardstick sensitivity designers docs clean
+.PHONY: help lab test check bench yardstick sensitivity hints pocket designers docs clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,19 +27,28 @@ check: $(STAMP)  ## lint, format and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(WARM)  ## speed of both games against plain Python, NumPy and OpenSpiel; writes results/bench_*.json
-	@echo "edgeworth: measuring the environments; this takes some minutes."
+bench: $(WARM)  ## speed of both games and of the language model; writes results/bench_*.json
+	@echo "edgeworth: measuring the environments and the language model; this takes some minutes."
 	@$(BIN)/edgeworth bench env --seed 0 --repeats 7 --out results/bench_env.json
 	@$(BIN)/edgeworth bench market --seed 0 --repeats 7 --out results/bench_market.json
+	@$(BIN)/edgeworth bench llm --seed 0 --repeats 5 --out results/bench_llm.json
 
 yardstick: $(WARM)  ## the reference tables of both games; writes results/yardstick_*.json and .png
 	@echo "edgeworth: computing the yardsticks."
 	@$(BIN)/edgeworth yardstick --seed 0 --out results/yardstick_bargaining.json --figure results/yardstick_bargaining.png
-	@$(BIN)/edgeworth yardstick --game auction --seed 0 --out results/yardstick_auction.json --figure results/yardstick_auction.png
+	@$(BIN)/edgeworth yardstick --game auction --seed 0 --out results/yardstick_auction.json --figure results/yardstick_auction.png --model-episodes 60
 
 sensitivity: $(WARM)  ## what every field of a mechanism does; writes results/sensitivity_auction.json and .png
 	@echo "edgeworth: moving every field of a mechanism; this takes some minutes."
 	@$(BIN)/edgeworth sensitivity --seed 0 --out results/sensitivity_auction.json --figure results/sensitivity_auction.png
+
+hints: $(WARM)  ## what the hints of every provider are worth; writes results/hints_measure.json and .png
+	@echo "edgeworth: following hints; this takes some minutes."
+	@$(BIN)/edgeworth hints measure --seed 0 --out results/hints_measure.json --figure results/hints_measure.png
+
+pocket: $(WARM)  ## measure the language model in the box on what it never saw; writes results/pocket.json and its card
+	@echo "edgeworth: measuring the pocket model; this takes some minutes."
+	@$(BIN)/edgeworth pocket evaluate --talks 700 --markets 60 --onto-card --out results/pocket.json
 
 designers: $(WARM)  ## search the mechanisms in the box and fit the adaptive designer; about a quarter of an hour
 	@echo "edgeworth: searching the best constant mechanisms and fitting the adaptive designer."
@@ -58,7 +67,7 @@ clean:  ## remove the environment, caches and compiled rules
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml
-	@echo "edgeworth: setting up $(VENV) (first time: about a minute)."
+	@echo "edgeworth: setting up $(VENV) (first time: some minutes)."
 	@$(PYTHON) -c 'import sys; sys.exit("edgeworth: Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[dev]'

@@ -9,6 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
+POCKET = ROOT / "docs" / "pocket.md"
 SCENARIOS = ("classic", "one_shot", "discounted", "walkaway", "lewis", "lewis_keep_all")
 AGENTS = ("oracle", "bayes", "concession", "agree_first", "random", "greedy")
 README_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
@@ -79,9 +80,49 @@ def marks_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def hints_table(result: dict[str, Any]) -> str:
+    """What the hints of every provider are worth."""
+    lines = ["| hints from | legal | same move as the Bayes plan | share of maximum | of the plan's |", "|---|---|---|---|---|"]
+    for row in result["measures"]:
+        cells = (_score(row[name], with_interval=True) for name in ("legality", "same_move", "share_of_maximum", "over_bayes"))
+        lines.append(f"| {row['adviser']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def pocket_table(result: dict[str, Any]) -> str:
+    """The pocket model on what it never saw, free and held."""
+    hints, mechanisms = result["hints"], result["mechanisms"]
+    ways = ("free", "held")
+    rows = {
+        "hints asked for": [f"{hints[way]['asked']:,}" for way in ways],
+        "legal hints": [_score(hints[way]["legality"], True) for way in ways],
+        "the same move as the Bayes plan": [_score(hints[way]["same_move"], True) for way in ways],
+        "reward, of the plan's": [_score(hints[way]["over_bayes"], True) for way in ways],
+        "mechanisms asked for": [f"{mechanisms[way]['asked']:,}" for way in ways],
+        "legal mechanisms": [_score(mechanisms[way]["legality"], True) for way in ways],
+        "score R": [_score(mechanisms[way]["score"], True) for way in ways],
+        "R over the best constant": [_score(mechanisms[way]["over_best_constant"], True) for way in ways],
+    }
+    return "\n".join(["| | free | held |", "|---|---|---|", *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items())])
+
+
+def pocket_marks_table(result: dict[str, Any]) -> str:
+    """What was asked of the pocket model."""
+    words = {
+        "hint_legality": "legal hints, free",
+        "mechanism_legality": "legal mechanisms, free",
+        "hint_over_bayes": "reward of an agent that follows held hints, of the Bayes plan's",
+        "mechanism_score": "score R of held mechanisms on the mixture of the stages",
+    }
+    lines = ["| | measured | mark | met |", "|---|---|---|---|"]
+    for name, mark in result["marks"].items():
+        lines.append(f"| {words[name]} | {mark['found']:.4f} | >= {mark['mark']:g} | {'yes' if mark['met'] else 'no'} |")
+    return "\n".join(lines)
+
+
 def _rounded(rate: float) -> str:
     """Three digits: the machine is not quieter than that."""
-    return f"{float(f'{rate:.3g}'):,.0f}"
+    return f"{float(f'{rate:.3g}'):,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def filled(text: str, mark: str, table: str) -> str:
@@ -103,9 +144,15 @@ def pages() -> dict[Path, str]:
     speed = filled(SPEED.read_text(encoding="utf-8"), "rates", rates_table(bench, tuple(bench["entries"])))
     speed = filled(speed, "marks", marks_table(bench))
     speed = filled(speed, "market rates", rates_table(market, tuple(market["entries"]), "designs"))
+    readme = filled(readme, "hints", hints_table(_load("hints_measure.json")))
+    models, pocket = _load("bench_llm.json"), _load("pocket.json")
+    speed = filled(speed, "language model rates", rates_table(models, tuple(models["entries"]), "replies"))
+    speed = filled(speed, "language model marks", marks_table(models))
+    page = filled(POCKET.read_text(encoding="utf-8"), "pocket", pocket_table(pocket))
     return {
         README: readme,
         SPEED: filled(speed, "market marks", marks_table(market)),
+        POCKET: filled(page, "pocket marks", pocket_marks_table(pocket)),
         AUCTION: filled(auction, "gains", gains_table(designers)),
     }
 
