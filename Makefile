@@ -77,4 +77,5 @@ $(WARM): $(STAMP) $(shell find src -name '*.py')
 	@echo "edgeworth: compiling the rules (kept for next time)."
 	@$(BIN)/python -m edgeworth.games.bargaining.warm_up
 	@$(BIN)/python -m edgeworth.games.auction.warm_up
+	@$(BIN)/python -m edgeworth.training.fused.warm_up
 	@touch $@

@@ -37,6 +37,8 @@ def constants_read(path: Path) -> set[Path]:
     }
 
 
+PARTS = {"games/auction": "rules.py", "games/bargaining": "rules.py", "agents/network": "forward.py", "training/fused": "rollout.py"}
+"""The parts of the package in which something is compiled, and a file of each."""
 CONSTANTS = sorted({found for path in COMPILED for found in constants_read(path)} - set(COMPILED))
 
 
@@ -91,6 +93,24 @@ def test_a_change_in_one_game_does_not_build_the_other_anew(package: Path, monke
     changed.write_text(changed.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
     after = stamp_of(package, monkeypatch), stamp_of(package, monkeypatch, "games/auction/rules.py")
     assert after[0] == before[0] and after[1] != before[1]
+
+
+def test_the_trainer_is_built_anew_when_its_game_changes_and_no_game_when_the_trainer_does(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = {name: f"{name}/{file}" for name, file in PARTS.items()}
+    before = {name: stamp_of(package, monkeypatch, source) for name, source in parts.items()}
+    for changed, rebuilt in {
+        "games/auction": {"games/auction"},
+        "training/fused": {"training/fused"},
+        "agents/network": {"agents/network", "training/fused"},
+        "games/bargaining": {"games/bargaining", "agents/network", "training/fused"},
+    }.items():
+        source = package / parts[changed]
+        source.write_text(source.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+        after = {name: stamp_of(package, monkeypatch, path) for name, path in parts.items()}
+        assert {name for name in parts if after[name] != before[name]} == rebuilt
+        before = after
 
 
 # A read-only install

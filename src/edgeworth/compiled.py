@@ -23,6 +23,8 @@ from numba.core import caching, types
 PACKAGE = Path(__file__).resolve().parent
 USES_THIS_MODULE = b"edgeworth.compiled import"
 STAMP_LENGTH = 12
+LAYERS = ("games", "envs", "agents", "training", "evaluation", "server", "cli")
+"""The folders of the package, each of which imports from those before it."""
 
 # What compiled functions take and give. Numba infers the machine types; these names are for the reader.
 Int: TypeAlias = Any
@@ -42,15 +44,29 @@ def compiled(function: Function) -> Function:
 
 def compiled_apart(function: Function) -> Function:
     """The same for the longer rules of a game with many: compiled once and called, so that building stays quick."""
-    return _compiled(function, forceinline=False)
+    return _compiled(function)
 
 
-def _compiled(function: Function, forceinline: bool) -> Function:
+def compiled_within(function: Function) -> Function:
+    """The same for the parts of one long computation: pasted into whoever calls it before anything is compiled.
+
+    Nothing is built for the part itself unless Python calls it, so a computation can be cut into as many as it reads best in.
+    """
+    return _compiled(function, inline="always")
+
+
+def compiled_bare(function: Function) -> Function:
+    """The same for loops that allocate nothing: arrays are handed on without counting who holds them."""
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: Function, **flags: Any) -> Function:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         np.seterr(over="ignore")  # the same source as plain Python, in which hashes overflow on purpose
         return function
     compile_lazily: Any = numba.njit
-    dispatcher = compile_lazily(error_model="numpy", nogil=True, no_cfunc_wrapper=True, forceinline=forceinline)(function)
+    flags = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **flags}
+    dispatcher = compile_lazily(**flags)(function)
     _forget_literals(dispatcher)
     try:
         dispatcher._cache = _RuleCache(function)
@@ -73,23 +89,34 @@ def part_of(source: Path) -> str:
     """The part of the package that a source file (relative to it) belongs to: a game, another folder, or a leaf."""
     if source.parts[0] == "games" and len(source.parts) > 2:
         return "/".join(source.parts[:2])
-    return source.parts[0]
+    return source.as_posix() if len(source.parts) == 1 else source.parent.as_posix()
+
+
+def may_call(part: str, other: str) -> bool:
+    """Whether compiled code of a part can hold some of another: all call the leaves, layers call leftwards, no game calls another."""
+    layer, other_layer = part.partition("/")[0], other.partition("/")[0]
+    if other == part or other_layer not in LAYERS:
+        return True
+    if layer not in LAYERS or layer == other_layer == "games":
+        return False
+    return LAYERS.index(other_layer) <= LAYERS.index(layer)
 
 
 @functools.cache
 def rules_stamp(part: str) -> str:
     """Digest of every module that compiled code of a part can hold a constant of.
 
-    These are all modules of the parts in which something is compiled, and the leaves beside them; but no game calls another, so a game is
-    not built anew when another changes.
+    These are all modules of the parts in which something is compiled and which it may call. A game that none of them names is left out,
+    so that nobody is built anew when a game changes that they do not play.
     """
     digest = hashlib.sha256()
     sources = {path.relative_to(PACKAGE): path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))}
     compiled_parts = {part_of(path) for path, text in sources.items() if USES_THIS_MODULE in text}
-    if part.startswith("games/") or part.endswith(".py"):
-        compiled_parts -= {other for other in compiled_parts if other.startswith("games/") and other != part}
+    called = {other for other in compiled_parts if may_call(part, other)}
+    callers = b"".join(text for path, text in sources.items() if part_of(path) in called and path.parts[0] != "games")
+    unnamed = {other for other in called if other.startswith("games/") and f"edgeworth.{other.replace('/', '.')}".encode() not in callers}
     for path, text in sources.items():
-        if part_of(path) in compiled_parts:
+        if part_of(path) in called - unnamed | {part}:
             digest.update(path.as_posix().encode())
             digest.update(text)
     return digest.hexdigest()

@@ -9,13 +9,15 @@
     ├── IllegalAction     an action the rules forbid now; carries `env_index` and `rule`
     ├── EpisodeOver       stepping after the end, or before the first reset
     ├── ModelUnavailable  a language model that cannot be asked: no key, no server, no such model; carries `reason`
+    ├── RunStopped        a run that cannot go on: a full disk, a loss that is not a number; its folder can be continued
     ├── NotRecorded       a prompt that a recording played back offline does not hold; carries `key`
     └── MissingExtra      a feature whose optional dependency is not installed; carries `extra`
     FallbackUsed          a warning, not an error: something else stands in for what was asked
 
 A message says what was expected, what arrived and what to do next. Nothing has changed when one of these is raised.
-InvalidOption, InvalidContext, DataError and IllegalAction are also ValueErrors, EpisodeOver and ModelUnavailable are also
-RuntimeErrors, NotRecorded is a LookupError and MissingExtra an ImportError, so that code which knows nothing of us can catch them.
+InvalidOption, InvalidContext, DataError and IllegalAction are also ValueErrors, EpisodeOver, ModelUnavailable and
+RunStopped are also RuntimeErrors, NotRecorded is a LookupError and MissingExtra an ImportError, so that code which knows nothing of us
+can catch them.
 """
 
 from __future__ import annotations
@@ -78,6 +80,10 @@ class ModelUnavailable(EdgeworthError, RuntimeError):
     def __init__(self, reason: str, message: str) -> None:
         self.reason = reason
         super().__init__(message)
+
+
+class RunStopped(EdgeworthError, RuntimeError):
+    """A run that cannot go on; what it had saved is whole."""
 
 
 class NotRecorded(EdgeworthError, LookupError):

@@ -1,4 +1,5 @@
-"""The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | hint | hints | designers | pocket | bench`.
+"""The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | hint | hints | train | evaluate |
+compare | curves | designers | pocket | bench`.
 
 Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
 1 a run that failed.
@@ -10,7 +11,22 @@ import sys
 
 import typer
 
-from edgeworth.cli import analyse, bench, demo, designers, hint, hints, market, play, pocket, sensitivity, yardstick
+from edgeworth.cli import (
+    analyse,
+    bench,
+    curves,
+    demo,
+    designers,
+    evaluate,
+    hint,
+    hints,
+    market,
+    play,
+    pocket,
+    sensitivity,
+    train,
+    yardstick,
+)
 from edgeworth.cli.console import complain
 from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
 
@@ -28,6 +44,10 @@ app.command("analyse")(analyse.analyse)
 app.command("yardstick")(yardstick.yardstick_command)
 app.command("market")(market.market_command)
 app.command("sensitivity")(sensitivity.sensitivity_command)
+app.command("train")(train.train_command)
+app.command("evaluate")(evaluate.evaluate_command)
+app.command("compare")(evaluate.compare_command)
+app.command("curves")(curves.curves_command)
 app.command("hint")(hint.hint_command)
 app.add_typer(hints.app, name="hints")
 app.add_typer(designers.app, name="designers")

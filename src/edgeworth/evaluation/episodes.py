@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.vocabulary import AGENT, ONGOING
+from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, ONGOING, SELECTIONS_MATCHED
 
 CHUNK = 4096
 """Episodes played side by side."""
@@ -34,6 +34,24 @@ class Episodes:
     maximum: NDArray[np.float64]
     outcome: NDArray[np.int8]
     turns: NDArray[np.int16]
+    contexts: NDArray[np.int64]
+    """Pool, the agent's utilities, the partner's; nine numbers each, as in `Context.row`."""
+    deal: NDArray[np.int64]
+    """The agent's share where a deal was closed; zeros elsewhere."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Episodes]) -> Episodes:
+        """Parts one after the other."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
+
+    def first(self, number: int) -> Episodes:
+        """The first so many."""
+        return Episodes(*(getattr(self, name)[:number] for name in self.__dataclass_fields__))
+
+    @property
+    def agreed(self) -> NDArray[np.bool_]:
+        """Where a deal was closed."""
+        return np.asarray((self.outcome >= AGENT_AGREED) & (self.outcome <= SELECTIONS_MATCHED))
 
 
 def play_episodes(config: BargainingConfig, negotiator: Negotiator, episodes: int, seed: int, progress: Progress | None = None) -> Episodes:
@@ -48,14 +66,16 @@ def play_seeds(config: BargainingConfig, negotiator: Negotiator, seeds: NDArray[
         parts.append(_play_chunk(config, negotiator, seeds[begin : begin + CHUNK]))
         if progress is not None:
             progress(len(parts[-1].reward))
-    return Episodes(*(np.concatenate([getattr(p, name) for p in parts]) for name in Episodes.__dataclass_fields__))
+    return Episodes.joined(parts)
 
 
 def _play_chunk(config: BargainingConfig, negotiator: Negotiator, seeds: NDArray[np.int64]) -> Episodes:
     batch = opened(config, seeds)
     reward, partner_reward = play_out(batch, negotiator)
     state = batch.state
-    return Episodes(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy())
+    contexts = np.concatenate([state["counts"], state["utilities"].reshape(-1, 6)], axis=1).astype(np.int64)
+    deal = state["deal"].astype(np.int64)
+    return Episodes(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy(), contexts, deal)
 
 
 def opened(config: BargainingConfig, seeds: NDArray[np.int64]) -> BargainingBatch:

@@ -250,9 +250,7 @@ def _follow(
         played.append(play_seeds(config, follower, some))
         tallies.append(follower.tally)
     report(adviser.name, len(seeds), len(seeds))
-    return Followed(
-        Episodes(*(np.concatenate([getattr(part, name) for part in played]) for name in Episodes.__dataclass_fields__)), tuple(tallies)
-    )
+    return Followed(Episodes.joined(played), tuple(tallies))
 
 
 def _measured(adviser: Adviser, followed: Followed, by_plan: Episodes | None, notes: tuple[str, ...]) -> HintMeasure:

@@ -1,0 +1,111 @@
+"""Learned negotiator: plays a trained network from a checkpoint, at its likeliest move or drawn from its probabilities.
+
+A network that was trained with hints asks the same provider, at the same cadence, when it plays; another may be named instead. Without a
+checkpoint of one's own it is the one in the box, trained by PPO on the scenario `classic`. A network reads pools on the scale of the
+largest count it was trained for, so it plays any game with that largest count, whatever its turns, partner or prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth.agents.network.player import NetworkPlayer
+from edgeworth.agents.trained_network import Network, read_network
+from edgeworth.config import HintConfig
+from edgeworth.envs.hint_injector import HintFeed, provider_of
+from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.hint_features import HINT_FEATURES
+from edgeworth.games.bargaining.hints import HintProvider
+from edgeworth.games.bargaining.legality import STATES_SHARE
+from edgeworth.games.bargaining.state import BASE_FEATURES
+
+BOXED = Path(__file__).resolve().parents[2] / "checkpoints" / "negotiator"
+"""The checkpoint in the box."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Does what it was trained to do."""
+
+    checkpoint: str | Path = BOXED
+    """A run folder, or a file of a checkpoint."""
+    sampled: bool = False
+    """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
+    hint: str | None = None
+    """A hint provider other than the one it was trained with."""
+    hint_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of that provider."""
+    knows_partner: ClassVar[bool] = False
+    _feeds: list[HintFeed] = field(default_factory=list, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.hint is not None and self.network.shape.features == BASE_FEATURES:
+            raise InvalidOption(f"hint is {self.hint!r}, but the network in {self.checkpoint} was trained without inputs for hints.")
+
+    @cached_property
+    def network(self) -> Network:
+        """The network, read once."""
+        return read_network(self.checkpoint)
+
+    @cached_property
+    def player(self) -> NetworkPlayer:
+        """The network, ready to play."""
+        return NetworkPlayer(self.network.parameters, self.network.shape, greedy=not self.sampled)
+
+    @cached_property
+    def provider(self) -> HintProvider | None:
+        """Who gives its hints, if anybody does."""
+        trained = self.network.facts["hints"]
+        mode, options = (trained["mode"], trained["options"]) if self.hint is None else (self.hint, self.hint_options)
+        return None if mode == "none" else provider_of(mode, options)
+
+    @cached_property
+    def cadence(self) -> HintConfig:
+        """When it asks for hints."""
+        trained = self.network.facts["hints"]
+        with_age = self.network.shape.features > BASE_FEATURES + HINT_FEATURES
+        return HintConfig(trained["k"], trained["hold_last"], with_age)
+
+    def check(self, batch: BargainingBatch) -> None:
+        """Refuse a game that the network has no inputs or outputs for."""
+        units = self.network.shape.units
+        if batch.max_count != units:
+            raise InvalidOption(
+                f"The network in {self.checkpoint} was trained with up to {units} units of a type, and this game has up to"
+                f" {batch.max_count}; train one for it, or set max_count to {units} where the pools allow it."
+            )
+
+    def choose(self, batch: BargainingBatch) -> Moves:
+        return self.player.choose_from(*self._situations(batch), self.player.uniforms(batch) if self.sampled else None)
+
+    def chances(self, batch: BargainingBatch, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float32]:
+        """How likely the network is to make these moves: how sure it is of them."""
+        outlook = self.player.outlook(*self._situations(batch))
+        of_act = np.take_along_axis(outlook.acts, acts[:, None], 1)[:, 0]
+        of_share = np.take_along_axis(outlook.shares, shares[:, :, None], 2)[:, :, 0].sum(1)
+        return np.asarray(np.exp(of_act + STATES_SHARE[acts] * of_share), np.float32)
+
+    def _situations(self, batch: BargainingBatch) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.int32]]:
+        self.check(batch)
+        features = np.zeros((batch.size, self.network.shape.features), np.float32)
+        features[:, :BASE_FEATURES] = batch.features()
+        if self.provider is not None:
+            feed = self._feed(batch, self.provider)
+            feed.ask()
+            features[:, BASE_FEATURES:] = feed.features
+        return features, batch.masks, batch.views[:, :3]
+
+    def _feed(self, batch: BargainingBatch, provider: HintProvider) -> HintFeed:
+        """The hints beside a batch; kept while the same batch is played on, since a held hint is that of the move before."""
+        if not self._feeds or self._feeds[0].batch is not batch:
+            self._feeds[:] = [HintFeed(batch, provider, self.cadence)]
+        return self._feeds[0]

@@ -1,0 +1,153 @@
+"""Masked heads: probabilities of what is legal, moves drawn from them or the likeliest ones, and the log-probability of a move.
+
+A situation has four heads: the act, and the number of units of each item type. What is legal is one whole number per head, whose bit k
+tells whether entry k may be chosen. A masked entry has weight 0 exactly. Weights are exp(logit - largest legal logit); their sum is kept as
+a logarithm. The log-probability of a move is that of its act, and those of the three numbers where the act states a share.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgeworth.agents.network.elementary import ONE, exp, log
+from edgeworth.agents.network.forward import Scratch
+from edgeworth.compiled import Array, Int, Real, Record, compiled, compiled_bare, compiled_within
+from edgeworth.games.bargaining.legality import STATES_SHARE
+from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE
+from edgeworth.seeding import THIRD_BITS, THIRD_MASK, draw
+
+ACTS = 5
+NEVER = np.float32(-1e9)
+"""The logit of what is illegal: finite, and so low that its weight is 0 beside any other."""
+NOTHING = np.float32(0.0)
+ACT_SHIFT, ACT_UNIT = np.uint64(40), 2.0**-24
+THIRD_UNIT = 1.0 / (1 << THIRD_BITS)
+
+
+@compiled_within
+def legal_acts(mask: Array) -> Int:
+    """The bits of a mask of acts."""
+    bits: Int = 0
+    for act in range(ACTS):
+        bits |= np.int64(mask[act] != 0) << act
+    return bits
+
+
+@compiled_within
+def legal_units(cap: Int) -> Int:
+    """The bits of 0 to `cap` units."""
+    return (np.int64(2) << np.int64(cap)) - 1
+
+
+@compiled_bare
+def weigh_head(logits: Array, weights: Array, first: Int, entries: Int, size: Int, legal: Array, scale: Array, log_sum: Array) -> None:
+    """Turn the logits of one head into log-weights, in place, with their exponentials and the logarithm of the sum."""
+    for j in range(size):
+        scale[np.uint64(j)] = NEVER
+        log_sum[np.uint64(j)] = NOTHING
+    for k in range(entries):
+        bit = np.int32(1 << k)
+        logit = logits[(first + k) * size : (first + k + 1) * size]
+        for j in range(size):
+            e = np.uint64(j)
+            masked = logit[e] if legal[e] & bit else NEVER
+            logit[e] = masked
+            scale[e] = max(scale[e], masked)
+    for k in range(entries):
+        bit = np.int32(1 << k)
+        logit = logits[(first + k) * size : (first + k + 1) * size]
+        weight = weights[(first + k) * size : (first + k + 1) * size]
+        for j in range(size):
+            e = np.uint64(j)
+            logit[e] -= scale[e]
+            grown = exp(logit[e]) if legal[e] & bit else NOTHING
+            weight[e] = grown
+            log_sum[e] += grown
+    for j in range(size):
+        e = np.uint64(j)
+        scale[e] = ONE / log_sum[e]
+        log_sum[e] = log(log_sum[e])
+
+
+@compiled_within
+def weigh(scratch: Scratch, units: Int, size: Int) -> None:
+    """The same for all four heads of a tile."""
+    first = 0
+    for head in range(4):
+        entries = ACTS if head == 0 else units + 1
+        weigh_head(scratch.heads, scratch.weights, first, entries, size, scratch.legal[head], scratch.scale[head], scratch.log_sum[head])
+        first += entries
+
+
+@compiled_within
+def pick(weights: Array, first: Int, entries: Int, size: Int, situation: Int, uniform: Real) -> Int:
+    """The entry at which the cumulated weight passes a uniform share of the whole: never one of weight 0.
+
+    Sums in double precision keep `uniform`, which has at most 24 bits, times the sum strictly below the sum.
+    """
+    total = 0.0
+    for k in range(entries):
+        total += np.float64(weights[np.uint64((first + k) * size + situation)])
+    threshold = uniform * total
+    cumulated: Real = 0.0
+    entry: Int = 0
+    for k in range(entries):
+        cumulated += np.float64(weights[np.uint64((first + k) * size + situation)])
+        entry += np.int64(cumulated <= threshold)
+    return entry
+
+
+@compiled_within
+def likeliest(weights: Array, first: Int, entries: Int, size: Int, situation: Int) -> Int:
+    """The entry of the largest weight, the first of equals."""
+    best = 0
+    for k in range(1, entries):
+        if weights[np.uint64((first + k) * size + situation)] > weights[np.uint64((first + best) * size + situation)]:
+            best = k
+    return best
+
+
+@compiled
+def move_uniforms(s: Record) -> tuple[Real, Real, Real, Real]:
+    """Four numbers in [0, 1) that decide the agent's next move, from the episode's own randomness; exact in single precision."""
+    act = np.float64(draw(s.key, s.turn, AGENT_ACT, 0) >> ACT_SHIFT) * ACT_UNIT
+    bits = draw(s.key, s.turn, AGENT_SHARE, 0)
+    a = np.float64(bits & THIRD_MASK) * THIRD_UNIT
+    b = np.float64((bits >> np.uint64(THIRD_BITS)) & THIRD_MASK) * THIRD_UNIT
+    c = np.float64((bits >> np.uint64(2 * THIRD_BITS)) & THIRD_MASK) * THIRD_UNIT
+    return act, a, b, c
+
+
+@compiled_bare
+def draw_move(
+    weights: Array, units: Int, size: Int, situation: Int, for_act: Real, for_a: Real, for_b: Real, for_c: Real
+) -> tuple[Int, Int, Int, Int]:
+    """A move with the probabilities of the heads, by four uniform numbers; zeros for a share that the act does not state."""
+    act = pick(weights, 0, ACTS, size, situation, for_act)
+    stated = STATES_SHARE[np.uint64(act)]
+    a = pick(weights, ACTS, units + 1, size, situation, for_a) * stated
+    b = pick(weights, ACTS + units + 1, units + 1, size, situation, for_b) * stated
+    c = pick(weights, ACTS + 2 * (units + 1), units + 1, size, situation, for_c) * stated
+    return act, a, b, c
+
+
+@compiled_bare
+def likeliest_move(weights: Array, units: Int, size: Int, situation: Int) -> tuple[Int, Int, Int, Int]:
+    """The likeliest act and, where it states a share, the likeliest number of each type."""
+    act = likeliest(weights, 0, ACTS, size, situation)
+    stated = STATES_SHARE[np.uint64(act)]
+    a = likeliest(weights, ACTS, units + 1, size, situation) * stated
+    b = likeliest(weights, ACTS + units + 1, units + 1, size, situation) * stated
+    c = likeliest(weights, ACTS + 2 * (units + 1), units + 1, size, situation) * stated
+    return act, a, b, c
+
+
+@compiled
+def log_prob(log_weights: Array, log_sum: Array, units: Int, size: Int, situation: Int, act: Int, a: Int, b: Int, c: Int) -> Real:
+    """The log-probability of a move; always summed in this order, so that equal weights give equal bits."""
+    e, width = np.uint64(situation), units + 1
+    of_act = log_weights[np.uint64(act * size + situation)] - log_sum[0, e]
+    of_a = log_weights[np.uint64((ACTS + a) * size + situation)] - log_sum[1, e]
+    of_b = log_weights[np.uint64((ACTS + width + b) * size + situation)] - log_sum[2, e]
+    of_c = log_weights[np.uint64((ACTS + 2 * width + c) * size + situation)] - log_sum[3, e]
+    return of_act + np.float32(STATES_SHARE[np.uint64(act)]) * (of_a + of_b + of_c)

@@ -1,0 +1,117 @@
+"""The negotiating network in torch: a tanh trunk, masked heads for the act and the share, and the value.
+
+A move is an act and, where the act states one (PROPOSE, INSIST, END), a share of three numbers. Its probability is that of the act, times
+those of the three numbers where they are stated: numbers that nobody reads are no part of the move. What is illegal is masked before the
+softmax, with a large finite number, so that its probability is exactly 0 and its gradient is too; the same masks serve in play and in the
+loss. No distribution objects: a log-softmax, a gather and two sums are the whole of it, and several times faster.
+
+Parameters have the names and the order of `PolicyShape.tensors()`, so that one flat vector is the network, here and in every checkpoint.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from edgeworth.agents.policy_layout import ACTS, PolicyShape
+from edgeworth.games.bargaining.legality import STATES_SHARE
+from edgeworth.games.bargaining.vocabulary import ITEM_TYPES
+
+NEVER = -1e9
+"""The logit of what is illegal: finite, so that no gradient becomes a NaN, and so low that the probability is 0 to the last bit."""
+
+
+class Outlook(NamedTuple):
+    """What the network makes of a batch of situations."""
+
+    acts: Tensor
+    """Log-probabilities of the five acts, (B, 5)."""
+    shares: Tensor
+    """Log-probabilities of 0 to `units` units of each type, (B, 3, units + 1)."""
+    values: Tensor
+    """Expected return, in the learner's scale, (B,)."""
+
+
+class Entropies(NamedTuple):
+    """How undecided the network is, in nats, one entry per situation."""
+
+    act: Tensor
+    """Of the act."""
+    shares: Tensor
+    """Of the number of units of each type, (B, 3)."""
+    move: Tensor
+    """Of the whole move: that of the act, and those of the numbers as often as they are stated."""
+
+
+class Policy(nn.Module):
+    """Features in, an outlook out."""
+
+    def __init__(self, shape: PolicyShape, parameters: NDArray[np.float32] | None = None) -> None:
+        super().__init__()
+        self.shape = shape
+        widths = [shape.features, *[shape.hidden] * shape.layers]
+        self.trunk = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
+        self.heads = nn.Linear(widths[-1], shape.heads)
+        self.register_buffer("states_share", torch.tensor(STATES_SHARE, dtype=torch.float32), persistent=False)
+        self.register_buffer("units", torch.arange(shape.units + 1), persistent=False)
+        self.states_share: Tensor
+        self.units: Tensor
+        if parameters is not None:
+            self.load_vector(parameters)
+
+    def forward(self, features: Tensor, legal: Tensor, caps: Tensor) -> Outlook:
+        """The outlook for situations with these legal acts (B, 5) and pools (B, 3)."""
+        hidden = features
+        for layer in self.trunk:
+            hidden = torch.tanh(layer(hidden))
+        heads = self.heads(hidden)
+        acts = heads[:, :ACTS].masked_fill(legal == 0, NEVER)
+        shares = heads[:, ACTS:-1].view(-1, ITEM_TYPES, self.shape.units + 1)
+        shares = shares.masked_fill(self.units > caps[:, :, None], NEVER)
+        return Outlook(acts.log_softmax(-1), shares.log_softmax(-1), heads[:, -1])
+
+    def log_prob(self, outlook: Outlook, acts: Tensor, shares: Tensor) -> Tensor:
+        """Log-probability of moves: of the act, and of the share where the act states one."""
+        of_act = outlook.acts.gather(1, acts[:, None])[:, 0]
+        of_share = outlook.shares.gather(2, shares[:, :, None])[:, :, 0].sum(1)
+        return of_act + self.states_share[acts] * of_share
+
+    def entropies(self, outlook: Outlook) -> Entropies:
+        """Exact entropies, of every head and of the move."""
+        of_act = entropy(outlook.acts)
+        of_shares = entropy(outlook.shares)
+        stated = outlook.acts.exp() @ self.states_share
+        return Entropies(of_act, of_shares, of_act + stated * of_shares.sum(1))
+
+    def sample(self, outlook: Outlook, uniforms: Tensor) -> tuple[Tensor, Tensor]:
+        """Moves drawn with four numbers in [0, 1) each, (B, 4): the act, and a share within the pool whether it is stated or not."""
+        return draw(outlook.acts, uniforms[:, 0]), draw(outlook.shares, uniforms[:, 1:])
+
+    def vector(self) -> NDArray[np.float32]:
+        """A copy of all parameters as the flat vector of the layout."""
+        return torch.cat([self.get_parameter(name).detach().flatten() for name in self.shape.tensors()]).cpu().numpy()
+
+    @torch.no_grad()
+    def load_vector(self, vector: NDArray[np.float32]) -> None:
+        """Take over all parameters from a flat vector."""
+        for name, values in self.shape.split(vector).items():
+            self.get_parameter(name).copy_(torch.from_numpy(values))
+
+
+def entropy(log_probs: Tensor) -> Tensor:
+    """Σ −p log p over the last axis; what is masked has p = 0 and adds nothing."""
+    return -(log_probs.exp() * log_probs).sum(-1)
+
+
+def draw(log_probs: Tensor, uniforms: Tensor) -> Tensor:
+    """The first choice whose cumulated probability exceeds a uniform number; one of probability 0 never does.
+
+    The number is scaled by the sum of the probabilities, which rounding keeps from being 1, so that there always is such a choice.
+    """
+    cumulated = log_probs.exp().cumsum(-1)
+    return (cumulated <= (uniforms * cumulated[..., -1])[..., None]).sum(-1)

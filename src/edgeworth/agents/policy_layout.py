@@ -1,0 +1,100 @@
+"""Where every number of a negotiating network stands: one flat vector of parameters, shared by all that train or play it.
+
+The network is a trunk of equal tanh layers and one matrix of heads over it: logits of the five acts, logits of 0 to `units` units for each
+of the three item types, and the value. The torch module, the compiled trainer and a checkpoint all read the same vector, so a network
+moves between them without translation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.state import BASE_FEATURES
+from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, Act
+from edgeworth.seeding import generator
+
+ACTS = len(Act)
+TRUNK_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
+"""Scales of the orthogonal first weights (Engstrom et al. 2020, Andrychowicz et al. 2021)."""
+
+
+@dataclass(frozen=True)
+class PolicyShape:
+    """The sizes of a network; two networks of the same shape have the same vector."""
+
+    features: int = BASE_FEATURES
+    """Inputs: the base features, and those of a hint where there is one."""
+    units: int = 4
+    """Most units of an item type in the pool."""
+    hidden: int = 64
+    """Units of a trunk layer."""
+    layers: int = 2
+    """Trunk layers."""
+
+    def __post_init__(self) -> None:
+        for name in ("features", "units", "hidden", "layers"):
+            if getattr(self, name) < 1:
+                raise InvalidOption(f"{name} is {getattr(self, name)}; expected 1 or more.")
+
+    @property
+    def logits(self) -> int:
+        """Acts, then the units of each item type in turn."""
+        return ACTS + ITEM_TYPES * (self.units + 1)
+
+    @property
+    def heads(self) -> int:
+        """Rows of the head matrix: the logits, and the value last."""
+        return self.logits + 1
+
+    def tensors(self) -> dict[str, tuple[int, ...]]:
+        """The names and shapes of the parameters, in the order of the vector; a weight has one row per output."""
+        named: dict[str, tuple[int, ...]] = {}
+        inputs = self.features
+        for layer in range(self.layers):
+            named[f"trunk.{layer}.weight"], named[f"trunk.{layer}.bias"] = (self.hidden, inputs), (self.hidden,)
+            inputs = self.hidden
+        named["heads.weight"], named["heads.bias"] = (self.heads, inputs), (self.heads,)
+        return named
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return sum(prod(shape) for shape in self.tensors().values())
+
+    def split(self, vector: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """The parameters by name, as views into the vector."""
+        if vector.shape != (self.size,):
+            raise InvalidOption(f"The vector has shape {vector.shape}; a network of {self} has {self.size} parameters.")
+        views, begin = {}, 0
+        for name, shape in self.tensors().items():
+            views[name] = vector[begin : begin + prod(shape)].reshape(shape)
+            begin += prod(shape)
+        return views
+
+
+def first_parameters(shape: PolicyShape, seed: int) -> NDArray[np.float32]:
+    """Orthogonal weights, zero biases; heads of the policy nearly zero, so that play begins nearly uniform over what is legal."""
+    vector = np.zeros(shape.size, np.float32)
+    views = shape.split(vector)
+    for number, (name, view) in enumerate(views.items()):
+        if not name.endswith("weight"):
+            continue
+        if name == "heads.weight":
+            view[: shape.logits] = POLICY_GAIN * orthogonal(shape.logits, view.shape[1], generator(seed, number))
+            view[shape.logits :] = VALUE_GAIN * orthogonal(1, view.shape[1], generator(seed, number, 1))
+        else:
+            view[:] = TRUNK_GAIN * orthogonal(view.shape[0], view.shape[1], generator(seed, number))
+    return vector
+
+
+def orthogonal(rows: int, columns: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """A random matrix whose rows, or columns where there are fewer of them, are orthonormal."""
+    tall = rng.standard_normal((max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(tall)
+    q = q * np.sign(np.diag(r))
+    return np.asarray(q if rows >= columns else q.T)

@@ -1,0 +1,46 @@
+"""`edgeworth curves`: how runs learnt, those that differ only in the seed together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from edgeworth.cli.console import AsJson, command_line, deliver, draw, out
+from edgeworth.evaluation.learning_curves import Curve, learning_curves
+
+
+def curves_command(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    name: Annotated[list[str] | None, typer.Option("--name", help="A name for each group of runs, in their order.")] = None,
+    out_file: Annotated[Path | None, typer.Option("--out", help="Write the curves as JSON into this file.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw the curves into this PNG file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put the learning curves of several runs together: the mean over seeds, with the lowest and the highest.
+
+    Example: edgeworth curves runs/ppo_classic_none_seed0 runs/ppo_classic_none_seed1 --figure curves.png
+    """
+    found = learning_curves(runs, name or [])
+    result = {
+        "command": command_line(),
+        "quantity": "share of the agent's maximum per iteration while learning; mean, lowest and highest over seeds",
+        "runs": [str(run) for run in runs],
+        "curves": [curve.as_dict() for curve in found],
+    }
+    draw(result, figure, "edgeworth.evaluation.training_figures:draw_learning_curves")
+    deliver(result, as_json, out_file, lambda: out.print(_table(found)))
+
+
+def _table(found: list[Curve]) -> Table:
+    table = Table(title="At the end of training", title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table.add_column("runs", overflow="fold")
+    for column in ("seeds", "moves", "seconds", "share of maximum", "lowest – highest", "deal rate"):
+        table.add_column(column, justify="right")
+    for curve in found:
+        share, deals = curve.values["share_of_maximum"][:, -1], curve.values["deal_rate"][:, -1]
+        numbers = (str(len(curve.seeds)), f"{curve.steps[-1]:,.0f}", f"{curve.seconds[:, -1].mean():.1f}", f"{share.mean():.3f}")
+        table.add_row(curve.name, *numbers, f"{share.min():.3f} – {share.max():.3f}", f"{deals.mean():.3f}")
+    return table

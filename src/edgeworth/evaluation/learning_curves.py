@@ -1,0 +1,82 @@
+"""Learning curves over seeds: the histories of several runs, those that differ only in the seed side by side.
+
+Runs of a group are read off at common steps, between their own lines by interpolation; the curve is the mean over seeds, the band reaches
+from the lowest to the highest. Times are those of the run itself, saving and logging not counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.errors import DataError
+from edgeworth.runlog import STEP, Line, read_config, read_history
+
+POINTS = 200
+"""Steps at which a curve is read off."""
+MEASURES = ("share_of_maximum", "reward", "deal_rate")
+UNIMPORTANT = ("seed", "logging", "device")
+"""Settings in which runs of one group may differ."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A group of runs that differ only in the seed."""
+
+    name: str
+    seeds: tuple[int, ...]
+    steps: NDArray[np.float64]
+    values: dict[str, NDArray[np.float64]]
+    """By measure: one row per seed."""
+    seconds: NDArray[np.float64]
+    """When each run was at these steps."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: mean, lowest and highest over seeds."""
+        spread = {
+            name: {"mean": rows.mean(0).round(6).tolist(), "low": rows.min(0).round(6).tolist(), "high": rows.max(0).round(6).tolist()}
+            for name, rows in self.values.items()
+        }
+        seconds = self.seconds.mean(0).round(4).tolist()
+        return {"name": self.name, "seeds": list(self.seeds), "steps": self.steps.round().tolist(), "seconds": seconds, **spread}
+
+
+def learning_curves(folders: Sequence[Path], names: Sequence[str] = ()) -> list[Curve]:
+    """One curve per group of runs, in the order in which the groups are first met."""
+    groups: dict[str, list[tuple[int, list[Line], Path]]] = {}
+    for folder in folders:
+        config = dict(read_config(folder))
+        key = json.dumps({name: value for name, value in config.items() if name not in UNIMPORTANT}, sort_keys=True)
+        lines = read_history(folder)
+        if len(lines) < 2:
+            raise DataError(folder, "has fewer than two lines in its history; a curve needs more.")
+        groups.setdefault(key, []).append((int(config["seed"]), lines, folder))
+    return [_curve(group, names[number] if number < len(names) else _name(group)) for number, group in enumerate(groups.values())]
+
+
+def _name(group: list[tuple[int, list[Line], Path]]) -> str:
+    """What the folders of a group have in common."""
+    first = group[0][2].name
+    return first.rpartition("_seed")[0] or first
+
+
+def _curve(group: list[tuple[int, list[Line], Path]], name: str) -> Curve:
+    histories = [lines for _, lines, _ in group]
+    begin = max(float(lines[0][STEP]) for lines in histories)
+    end = min(float(lines[-1][STEP]) for lines in histories)
+    steps = np.linspace(begin, end, POINTS)
+    values = {measure: np.stack([_read_off(lines, measure, steps) for lines in histories]) for measure in MEASURES}
+    seconds = np.stack([_read_off(lines, "seconds", steps) for lines in histories])
+    return Curve(name, tuple(seed for seed, _, _ in group), steps, values, seconds)
+
+
+def _read_off(lines: list[Line], measure: str, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    there = [(float(line[STEP]), float(line[measure])) for line in lines if np.isfinite(float(line[measure]))]
+    at, values = np.array(there).T if there else (np.zeros(1), np.full(1, np.nan))
+    return np.asarray(np.interp(steps, at, values))

@@ -1,0 +1,364 @@
+"""A run on disk: its settings, its numbers over time, and checkpoints that nothing can tear.
+
+A run folder holds
+
+- `config.yaml`, the settings, and `run.json`: the command, the git revision where there is one, versions, the time it began;
+- `metrics.csv`, `training_history.json` and TensorBoard's event file: the same lines of numbers, for three kinds of reader;
+- `checkpoints/`: `last` to continue from and `best` to play, each a `.safetensors` file with all its facts in the header, and a `.json`
+  file with the same facts for people.
+
+Every file but the growing CSV and event files is written under another name, forced to the disk and then renamed, so that a killed process,
+a full disk or a power cut leaves the old file or the new one, whole. The facts travel in the header of the tensors' file for the same
+reason: there is no moment at which two files must agree. A digest tells a damaged file from a sound one. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from edgeworth.config import load_yaml
+from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
+
+CONFIG, FACTS, METRICS, HISTORY, CHECKPOINTS = "config.yaml", "run.json", "metrics.csv", "training_history.json", "checkpoints"
+LAST, BEST = "last", "best"
+SUFFIX = ".safetensors"
+STEP = "steps"
+"""The column that every line has: how many moves were made when it was written."""
+
+Line = dict[str, float | int | str]
+
+
+# Files
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all: under another name, forced to the disk, renamed."""
+    fresh = path.with_name(path.name + ".new")
+    try:
+        _write_forced(fresh, content)
+        os.replace(fresh, path)
+        _force_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise _unwritten(path, error) from error
+
+
+def _write_forced(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _force_folder(folder: Path) -> None:
+    """Force the renaming itself to the disk, where the system lets a folder be opened."""
+    if hasattr(os, "O_DIRECTORY"):
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _unwritten(path: Path, error: OSError) -> RunStopped:
+    return RunStopped(
+        f"{path} cannot be written ({error.strerror or error}); what was there before is untouched."
+        " Make room or choose another folder, then continue from the last checkpoint with --resume."
+    )
+
+
+# Checkpoints
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Arrays by name, and what is known about them."""
+
+    tensors: Mapping[str, NDArray[Any]]
+    facts: Mapping[str, Any]
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write `path.safetensors`, which is the checkpoint, and `path.json`, which tells people what it is."""
+    tensors = {name: np.asarray(array, order="C") for name, array in checkpoint.tensors.items()}
+    facts = {**checkpoint.facts, "digest": _digest(tensors)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(_with_suffix(path, SUFFIX), _safetensors().save(tensors, {"facts": json.dumps(facts)}))
+    write_whole(_with_suffix(path, ".json"), (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint given by a file of it, by its name without suffix, or by the run folder (its best, else its last)."""
+    file = find_checkpoint(path)
+    try:
+        content = file.read_bytes()
+        tensors = _safetensors().load(content)
+        length = int.from_bytes(content[:8], "little")
+        facts = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["facts"])
+    except OSError as error:
+        raise DataError(file, f"cannot be read ({error.strerror}).") from error
+    except MissingExtra:
+        raise
+    except Exception as error:  # the reader's own errors, a header that is no JSON, a header without facts
+        raise _damaged(file, f"is no checkpoint of ours ({type(error).__name__}: {error})") from error
+    if facts.get("digest") != _digest(tensors):
+        raise _damaged(file, "is damaged: its numbers do not fit its digest")
+    return Checkpoint(tensors, facts)
+
+
+def find_checkpoint(path: Path) -> Path:
+    """The file that is meant."""
+    for folder in (path / CHECKPOINTS, path):
+        for name in (BEST, LAST):
+            if (folder / f"{name}{SUFFIX}").is_file():
+                return folder / f"{name}{SUFFIX}"
+    file = path.with_suffix(SUFFIX) if path.suffix == ".json" else path if path.suffix == SUFFIX else _with_suffix(path, SUFFIX)
+    if not file.is_file():
+        wanted = f"a run folder, or a file such as runs/NAME/{CHECKPOINTS}/{BEST}{SUFFIX}"
+        raise DataError(path, f"there is no checkpoint here; expected {wanted}.")
+    return file
+
+
+def _damaged(file: Path, problem: str) -> DataError:
+    others = sorted(other.name for other in file.parent.glob(f"*{SUFFIX}") if other != file)
+    remedy = f"beside it there is {', '.join(others)}" if others else "no other checkpoint is beside it; train again"
+    return DataError(file, f"{problem}; {remedy}.")
+
+
+def _digest(tensors: Mapping[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        array = tensors[name]
+        digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _with_suffix(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.numpy
+    except ImportError as error:
+        raise MissingExtra("A checkpoint", "safetensors", "train") from error
+    return safetensors.numpy
+
+
+# Numbers over time
+
+
+class MetricsFile:
+    """Lines of numbers as CSV, one after the other; a new column makes the file anew."""
+
+    def __init__(self, path: Path, lines: Sequence[Line] = ()) -> None:
+        self.path, self.columns = path, list(dict.fromkeys(key for line in lines for key in line))
+        write_whole(path, self._text(lines, header=True).encode() if lines else b"")
+
+    def add(self, line: Line, before: Sequence[Line]) -> None:
+        """Append a line; `before` are those that are there already."""
+        new = [key for key in line if key not in self.columns]
+        if new:
+            self.columns += new
+            write_whole(self.path, self._text([*before, line], header=True).encode())
+            return
+        try:
+            with self.path.open("a", encoding="utf-8", newline="") as file:
+                file.write(self._text([line], header=False))
+        except OSError as error:
+            raise _unwritten(self.path, error) from error
+
+    def _text(self, lines: Sequence[Line], header: bool) -> str:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
+        if header:
+            writer.writeheader()
+        writer.writerows(lines)
+        return text.getvalue()
+
+
+class EventFile:
+    """Lines of numbers for TensorBoard, which hides what an earlier attempt wrote from `resumed_at` on."""
+
+    def __init__(self, folder: Path, resumed_at: int | None) -> None:
+        try:
+            from tensorboard.compat.proto import event_pb2, summary_pb2  # type: ignore[import-untyped]
+            from tensorboard.summary.writer.event_file_writer import EventFileWriter  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise MissingExtra("logging.tensorboard", "tensorboard", "train") from error
+        self._event, self._summary = event_pb2, summary_pb2
+        try:
+            self._writer = EventFileWriter(str(folder))
+        except OSError as error:
+            raise _unwritten(folder, error) from error
+        if resumed_at is not None:
+            start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+            self._writer.add_event(event_pb2.Event(wall_time=time.time(), step=resumed_at, session_log=start))
+
+    def add(self, line: Line) -> None:
+        """Numbers of a line, under their names; words are left out."""
+        numbers = {key: value for key, value in line.items() if not isinstance(value, str) and key != STEP}
+        values = [self._summary.Summary.Value(tag=key, simple_value=value) for key, value in numbers.items()]
+        summary = self._summary.Summary(value=values)
+        with self._telling():
+            self._writer.add_event(self._event.Event(wall_time=time.time(), step=int(line[STEP]), summary=summary))
+
+    def flush(self) -> None:
+        """Write out what is waiting."""
+        with self._telling():
+            self._writer.flush()
+
+    def close(self) -> None:
+        """Write out what is waiting, and end."""
+        with self._telling():
+            self._writer.close()
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise _unwritten(Path(self._writer.get_logdir()), error) from error
+
+
+# The run folder
+
+
+def git_revision() -> str | None:
+    """The commit that this code is, with `+` where it has been changed since; None where it is no checkout."""
+    package = Path(__file__).resolve().parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(package), *words], capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", "errors.py")
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def run_facts(command: str) -> dict[str, Any]:
+    """Where a run comes from."""
+    return {
+        "command": command,
+        "revision": git_revision(),
+        "began": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": getattr(sys.modules.get("torch"), "__version__", None),
+        "machine": platform.machine(),
+    }
+
+
+class RunLog:
+    """The folder of one run, begun or taken up again."""
+
+    def __init__(
+        self, folder: Path, with_csv: bool, with_tensorboard: bool, lines: Sequence[Line] = (), resumed_at: int | None = None
+    ) -> None:
+        self.folder, self.lines = folder, list(lines)
+        self._metrics = MetricsFile(folder / METRICS, self.lines) if with_csv else None
+        self._events = EventFile(folder, resumed_at) if with_tensorboard else None
+
+    @classmethod
+    def begin(cls, folder: Path, config: Mapping[str, Any], command: str, with_csv: bool = True, with_tensorboard: bool = True) -> RunLog:
+        """A new folder; one that exists already is refused."""
+        refuse_existing(folder)
+        try:
+            (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritten(folder, error) from error
+        write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode())
+        write_whole(folder / FACTS, (json.dumps(run_facts(command), indent=2) + "\n").encode())
+        return cls(folder, with_csv, with_tensorboard)
+
+    @classmethod
+    def reopen(cls, folder: Path, step: int, with_csv: bool = True, with_tensorboard: bool = True) -> RunLog:
+        """A run to be continued from a step; lines that were written after it are dropped, since they will be written again."""
+        lines = [line for line in read_history(folder) if int(line[STEP]) <= step]
+        return cls(folder, with_csv, with_tensorboard, lines, resumed_at=step + 1)
+
+    def add(self, line: Line) -> None:
+        """Write a line of numbers down."""
+        if self._metrics is not None:
+            self._metrics.add(line, self.lines)
+        if self._events is not None:
+            self._events.add(line)
+        self.lines.append(line)
+
+    def save(self, name: str, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint; before the one to continue from, the history that led to it."""
+        if name == LAST:
+            text = json.dumps([_json_line(line) for line in self.lines], indent=1)
+            write_whole(self.folder / HISTORY, text.encode())
+            if self._events is not None:
+                self._events.flush()
+        write_checkpoint(self.folder / CHECKPOINTS / name, checkpoint)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        if self._events is not None:
+            self._events.close()
+
+
+def refuse_existing(folder: Path) -> None:
+    """Refuse a folder that something is in already."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidOption(f"{folder} exists already; continue that run with --resume, or name another folder with --out.")
+
+
+def checked_run(folder: Path) -> Path:
+    """The folder, if a run was begun in it and got as far as a checkpoint."""
+    if not (folder / CONFIG).is_file():
+        raise InvalidOption(f"{folder} holds no run that could be continued; begin one without --resume.")
+    if not (folder / CHECKPOINTS / f"{LAST}{SUFFIX}").is_file():
+        raise InvalidOption(f"{folder} was left before its first checkpoint, so there is nothing to continue; remove it and begin again.")
+    return folder
+
+
+def last_checkpoint(folder: Path) -> Checkpoint:
+    """The checkpoint that a run is continued from."""
+    return read_checkpoint(checked_run(folder) / CHECKPOINTS / LAST)
+
+
+def read_config(folder: Path) -> Mapping[str, Any]:
+    """The settings that a run was begun with."""
+    return load_yaml(checked_run(folder) / CONFIG)
+
+
+def read_history(folder: Path) -> list[Line]:
+    """The lines of a run, as its `training_history.json` has them."""
+    path = folder / HISTORY
+    try:
+        lines = json.loads(path.read_text(encoding="utf-8"))
+        return [{key: math.nan if value is None else value for key, value in line.items()} for line in lines]
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror}).") from error
+    except (ValueError, AttributeError) as error:
+        raise DataError(path, "is no history of a run; expected a list of lines, as `edgeworth train` writes it.") from error
+
+
+def _json_line(line: Line) -> dict[str, float | int | str | None]:
+    """A line for JSON, which has no word for what is not a number."""
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in line.items()}

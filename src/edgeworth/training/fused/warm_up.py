@@ -1,0 +1,42 @@
+"""Fills the compile cache of the trainer: a tiny iteration of both algorithms, and a few moves, so that the first run starts at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgeworth.agents.network.player import NetworkPlayer
+from edgeworth.config import BargainingConfig
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.training.fused.learner import FusedLearner, shape_of
+from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
+
+
+def warm_up() -> None:
+    """Compile every entry point once."""
+    config = BargainingConfig()
+    ppo = PPOSettings(num_envs=2, rollout=4, minibatch=4, epochs=1)
+    for baseline in ("learned", "running", "none"):
+        learn_once(config, ReinforceSettings(num_envs=2, rollout=4, minibatch=4, baseline=baseline))
+    learn_once(config, ppo, HintSettings("random"), stepwise=True)
+    learner = learn_once(config, ppo)
+    batch = BargainingBatch(config, 2)
+    batch.seed(0)
+    batch.reset()
+    for greedy in (True, False):
+        player = NetworkPlayer(learner.parameters, learner.shape, greedy)
+        player.choose(batch)
+    player.outlook(batch.features(), batch.masks, np.asarray(batch.views[:, :3]))
+
+
+def learn_once(
+    config: BargainingConfig, settings: PPOSettings | ReinforceSettings, hints: HintSettings | None = None, stepwise: bool = False
+) -> FusedLearner:
+    """One iteration of a fresh learner."""
+    hints = hints or HintSettings()
+    learner = FusedLearner(config, settings, shape_of(config, settings, hints), 0, hints, stepwise=stepwise)
+    learner.iterate()
+    return learner
+
+
+if __name__ == "__main__":
+    warm_up()

@@ -1,0 +1,258 @@
+"""Proximal policy optimisation for negotiators, in torch: the readable reference, read top to bottom.
+
+An iteration plays `rollout` moves in each of `num_envs` episodes, estimates how much better every move was than expected (generalised
+advantage estimation, Schulman et al. 2016), and then makes several passes over these samples, in minibatches, with the clipped objective of
+Schulman et al. 2017: a move's probability is pushed up or down by its advantage, until it has changed by a factor of 1 ± clip.
+
+What this game asks for:
+
+- Masks. The legal acts and the pool are stored with every sample and mask the loss as they masked the move. A share counts only where
+  the act states one (`agents/policy.py`).
+- Ends. Where an episode ends, nothing of the next one is counted towards it. The turn limit is part of the observation, so reaching it
+  is an end like any other; only after the last move of a rollout does the network's own value stand in for what is still to come.
+- Scale. Rewards are multiplied by a constant, so that returns are near 1; everything that is logged about them is in points.
+
+The fused backend (`training/fused/`) means the same by every setting. On a GPU the network lives there and one update is a recorded
+graph of kernels; the talks stay with the compiled rules on the CPU, which are never the slower part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from edgeworth.agents.policy import Policy
+from edgeworth.agents.policy_layout import PolicyShape, first_parameters
+from edgeworth.config import BargainingConfig
+from edgeworth.training.fused.order import shuffled
+from edgeworth.training.learner import Metrics, State, not_finite, scheduled
+from edgeworth.training.optimizer import FlatAdam, UpdateGraph
+from edgeworth.training.practice import Practice
+from edgeworth.training.reward_scale import reward_scale_of
+from edgeworth.training.settings import HintSettings, PPOSettings
+
+STATISTICS = ("policy_loss", "value_loss", "entropy", "entropy_act", "entropy_share", "approx_kl", "clip_fraction", "gradient_norm")
+"""What every update notes down, in this order."""
+
+
+# Samples
+
+
+class Samples(NamedTuple):
+    """Moves with all that learning from them needs: (T, N) after a rollout, flat in the update."""
+
+    features: Tensor
+    legal: Tensor
+    caps: Tensor
+    acts: Tensor
+    shares: Tensor
+    log_probs: Tensor
+    """Of the moves, by the network that made them."""
+    values: Tensor
+    advantages: Tensor
+    returns: Tensor
+
+    @classmethod
+    def empty(cls, moves: int, episodes: int, features: int, device: torch.device) -> Samples:
+        """Room for a rollout."""
+
+        def room(*width: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros((moves, episodes, *width), dtype=dtype, device=device)
+
+        whole = torch.int64
+        moves_made = (room(dtype=whole), room(3, dtype=whole))
+        return cls(room(features), room(5, dtype=torch.int8), room(3, dtype=torch.int32), *moves_made, room(), room(), room(), room())
+
+    def minibatches(self, order: Tensor, size: int) -> Iterator[tuple[Tensor, ...]]:
+        """The samples in this order (number t · N + episode), in pieces; the last may be smaller."""
+        return zip(*(torch.split(array.flatten(0, 1)[order], size) for array in self), strict=True)
+
+
+# Advantages
+
+
+def advantages_of(rewards: Tensor, ended: Tensor, values: Tensor, last_values: Tensor, gamma: float, lam: float) -> Tensor:
+    """Generalised advantages (T, N): A_t = δ_t + γλ A_{t+1} with δ_t = r_t + γ V_{t+1} − V_t, both cut where an episode ended."""
+    advantages = torch.empty_like(rewards)
+    following, goes_on = last_values, 1.0 - ended
+    advantage = torch.zeros_like(last_values)
+    for t in range(len(rewards) - 1, -1, -1):
+        surprise = rewards[t] + gamma * goes_on[t] * following - values[t]
+        advantage = surprise + gamma * lam * goes_on[t] * advantage
+        advantages[t], following = advantage, values[t]
+    return advantages
+
+
+def normalised(advantages: Tensor) -> Tensor:
+    """Advantages with mean 0 and deviation 1 in their minibatch."""
+    return (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-8)
+
+
+# The loss
+
+
+def ppo_loss(policy: Policy, settings: PPOSettings, samples: Samples, bonus: float | Tensor) -> tuple[Tensor, list[Tensor]]:
+    """The loss of a minibatch, with this weight of the entropy, and what is noted about it."""
+    outlook = policy(samples.features, samples.legal, samples.caps)
+    log_ratio = policy.log_prob(outlook, samples.acts, samples.shares) - samples.log_probs
+    ratio = log_ratio.exp()
+    advantages = normalised(samples.advantages) if settings.normalize_advantages else samples.advantages
+    clipped = ratio.clamp(1.0 - settings.clip, 1.0 + settings.clip)
+    policy_loss = -torch.minimum(advantages * ratio, advantages * clipped).mean()
+    value_loss = value_loss_of(outlook.values, samples, settings.clip_value)
+    entropies = policy.entropies(outlook)
+    entropy = entropies.move.mean()
+    loss = policy_loss + settings.value * value_loss - bonus * entropy
+    approx_kl = ((ratio - 1.0) - log_ratio).mean()  # k3 of Schulman's note on approximating KL: low variance, never negative
+    clip_fraction = ((ratio - 1.0).abs() > settings.clip).float().mean()
+    heads = (entropies.act.mean(), entropies.shares.sum(1).mean())
+    return loss, [policy_loss, value_loss, entropy, *heads, approx_kl, clip_fraction]
+
+
+def value_loss_of(values: Tensor, samples: Samples, clip: float | None) -> Tensor:
+    """Half the mean squared error of the values; with `clip`, the worse of that and of values that moved no further than it allows."""
+    errors = (values - samples.returns).square()
+    if clip is not None:
+        near = samples.values + (values - samples.values).clamp(-clip, clip)
+        errors = torch.maximum(errors, (near - samples.returns).square())
+    return 0.5 * errors.mean()
+
+
+# The learner
+
+
+class PPO:
+    """Plays, and learns from what it played."""
+
+    def __init__(
+        self,
+        game: BargainingConfig,
+        settings: PPOSettings,
+        shape: PolicyShape,
+        seed: int,
+        hints: HintSettings | None = None,
+        total_steps: int | None = None,
+        device: str = "cpu",
+    ) -> None:
+        self.settings, self.shape, self.seed, self.total_steps = settings, shape, seed, total_steps
+        self.device = torch.device(device)
+        self.practice = Practice(game, hints or HintSettings(), settings.num_envs, seed, shape.features)
+        self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
+        self.policy = Policy(shape, first_parameters(shape, seed)).to(self.device)
+        self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
+        self.samples = Samples.empty(settings.rollout, settings.num_envs, shape.features, self.device)
+        self.bonus = torch.tensor(settings.entropy, device=self.device)
+        self.steps, self.iteration = 0, 0
+        self._update = UpdateGraph(self._update_on, self.device)
+
+    def iterate(self) -> Metrics:
+        """One rollout, several passes of updates over it, and what there is to tell."""
+        self.adam.learning_rate = rate = scheduled(self.settings.learning_rate, self.settings.lr_schedule, self.steps, self.total_steps)
+        self.bonus.fill_(scheduled(self.settings.entropy, self.settings.entropy_schedule, self.steps, self.total_steps))
+        rewards, ended, last_values = self.rollout()
+        samples, settings = self.samples, self.settings
+        samples.advantages.copy_(advantages_of(rewards, ended, samples.values, last_values, settings.gamma, settings.gae_lambda))
+        samples.returns.copy_(samples.advantages + samples.values)
+        statistics, epochs = self.update()
+        self.steps += settings.rollout * settings.num_envs
+        self.iteration += 1
+        return {
+            **self.practice.report(),
+            **means_of(statistics, settings.rollout * settings.num_envs, settings.minibatch, epochs),
+            "epochs": epochs,
+            "explained_variance": explained_variance(samples.values, samples.returns),
+            "learning_rate": rate,
+            "steps": self.steps,
+            "updates": self.adam.updates,
+        }
+
+    @torch.no_grad()
+    def rollout(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Fill the samples with moves; rewards and ends (T, N), and the values (N,) of where the talks stand afterwards."""
+        moves, episodes = self.settings.rollout, self.settings.num_envs
+        rewards, ended = np.zeros((moves, episodes), np.float32), np.zeros((moves, episodes), np.float32)
+        practice, samples = self.practice, self.samples
+        for t in range(moves):
+            situation = self.look()
+            outlook = self.policy(*situation)
+            acts, shares = self.policy.sample(outlook, torch.from_numpy(practice.uniforms()).float().to(self.device))
+            shares = shares * self.policy.states_share[acts].long()[:, None]
+            log_probs = self.policy.log_prob(outlook, acts, shares)
+            for array, made in zip(samples[:7], (*situation, acts, shares, log_probs, outlook.values), strict=True):
+                array[t] = made
+            points, over = practice.step(acts.cpu().numpy(), shares.cpu().numpy())
+            rewards[t], ended[t] = points * self.scale, over
+        last_values = self.policy(*self.look()).values
+        return torch.from_numpy(rewards).to(self.device), torch.from_numpy(ended).to(self.device), last_values
+
+    def look(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Features, legal acts and pools of all episodes, where the network is."""
+        practice = self.practice
+        arrays = (practice.features, practice.legal, practice.caps)
+        features, legal, caps = (torch.from_numpy(array).to(self.device) for array in arrays)
+        return features, legal, caps
+
+    def update(self) -> tuple[NDArray[np.float32], int]:
+        """Passes over the samples, each in a new order, every sample once; the statistics of all updates, and how many passes were made."""
+        settings, before = self.settings, self.adam.state()
+        size = settings.rollout * settings.num_envs
+        statistics: list[Tensor] = []
+        for epoch in range(settings.epochs):
+            order = torch.from_numpy(shuffled(self.seed, self.iteration, epoch, size)).to(self.device)
+            notes = [self._update(*minibatch) for minibatch in self.samples.minibatches(order, settings.minibatch)]
+            statistics += notes
+            if settings.target_kl is not None and float(torch.stack(notes)[:, STATISTICS.index("approx_kl")].mean()) > settings.target_kl:
+                break
+        noted = torch.stack(statistics).cpu().numpy()
+        sound = np.isfinite(noted).all(axis=1)
+        if not sound.all():
+            self.adam.load_state(before)
+            raise not_finite(int(before["updates"]) + int(np.argmin(sound)) + 1, self.iteration + 1)
+        return noted, epoch + 1
+
+    def _update_on(self, *minibatch: Tensor) -> Tensor:
+        """One step of the optimizer on a minibatch, and its statistics."""
+        loss, notes = ppo_loss(self.policy, self.settings, Samples(*minibatch), self.bonus)
+        norm = self.adam.descend(loss)
+        return torch.stack([*notes, norm]).detach()
+
+    @property
+    def parameters(self) -> NDArray[np.float32]:
+        return self.policy.vector()
+
+    @property
+    def hint_counts(self) -> dict[str, int | str]:
+        return self.practice.hint_counts
+
+    def state(self) -> State:
+        progress = {"iteration": np.array(self.iteration), "steps": np.array(self.steps)}
+        return {**self.adam.state(), **progress, **self.practice.state()}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.adam.load_state(state)
+        self.practice.load_state(state)
+        self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
+
+
+# The log
+
+
+def means_of(statistics: NDArray[np.float32], samples: int, minibatch: int, epochs: int) -> Metrics:
+    """Means over the samples of an iteration; of the norm, over its updates; of the KL divergence, over its last pass alone."""
+    sizes = np.minimum(minibatch, samples - np.arange(0, samples, minibatch))
+    means = np.average(statistics, axis=0, weights=np.tile(sizes, epochs))
+    last = np.average(statistics[-len(sizes) :], axis=0, weights=sizes)
+    named = dict(zip(STATISTICS, means.tolist(), strict=True))
+    norms = statistics[:, STATISTICS.index("gradient_norm")]
+    return {**named, "approx_kl": float(last[STATISTICS.index("approx_kl")]), "gradient_norm": float(norms.mean(dtype=np.float64))}
+
+
+def explained_variance(values: Tensor, returns: Tensor) -> float:
+    """1 − Var(R − V) / Var(R): 1 where the values foresee every return, 0 where they are no better than a constant."""
+    spread = float(returns.var(correction=0))
+    return 1.0 - float((returns - values).var(correction=0)) / spread if spread > 0.0 else float("nan")

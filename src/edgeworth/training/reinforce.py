@@ -1,0 +1,231 @@
+"""REINFORCE for negotiators (Williams 1992), in torch: the readable reference, read top to bottom.
+
+An iteration plays whole episodes, and every move is made likelier in proportion to what the rest of its episode paid, less a baseline.
+Subtracting one that does not depend on the move leaves the expected gradient as it is and takes most of the noise out. There are three:
+
+- `learned`: the network's value of the situation, fitted to the returns at the same time;
+- `running`: a mean of returns over the iterations so far, one for each number of moves that the agent has made in its episode;
+- `none`: nothing.
+
+Every slot plays `rollout` moves and then on to the end of the episode it is in; the slots that are done rest. So every return is that of a
+finished episode and nothing has to be guessed; and since a slot stops where an episode ends, whichever way it ends, no kind of episode is
+favoured. Each sample is used once, for one step of the optimizer with its minibatch: what it would teach a second time would no longer be
+the gradient of this policy. (PPO exists to use it again.)
+
+Masks, the scale of rewards and the fused twin are as in `ppo.py`, from which the forms of samples and log are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from edgeworth.agents.policy import Policy
+from edgeworth.agents.policy_layout import PolicyShape, first_parameters
+from edgeworth.config import BargainingConfig
+from edgeworth.games.bargaining.vocabulary import TURN_LIMIT
+from edgeworth.training.fused.order import shuffled
+from edgeworth.training.learner import Metrics, State, not_finite, scheduled
+from edgeworth.training.optimizer import FlatAdam, UpdateGraph
+from edgeworth.training.ppo import Samples, explained_variance, means_of, normalised
+from edgeworth.training.practice import Practice
+from edgeworth.training.reward_scale import reward_scale_of
+from edgeworth.training.settings import HintSettings, ReinforceSettings
+
+MOST_MOVES = TURN_LIMIT // 2 + 1
+"""An agent's moves in the longest episode that there can be, and none."""
+BASELINE_RATE = 0.1
+"""How far a running baseline goes towards the mean of an iteration."""
+
+
+# Returns and baselines
+
+
+def returns_of(rewards: NDArray[np.float32], ended: NDArray[np.float32], gamma: float) -> NDArray[np.float32]:
+    """What every move and those after it in its episode paid, (T, N): G_t = r_t + γ G_{t+1}, cut where the episode ended."""
+    returns = np.zeros_like(rewards)
+    following = np.zeros(rewards.shape[1], np.float32)
+    for t in range(len(rewards) - 1, -1, -1):
+        returns[t] = following = rewards[t] + np.float32(gamma) * (1.0 - ended[t]) * following
+    return returns
+
+
+class RunningBaseline:
+    """A mean of returns for each number of moves made; the first iteration that sees a number sets it."""
+
+    def __init__(self) -> None:
+        self.mean, self.seen = np.zeros(MOST_MOVES), np.zeros(MOST_MOVES, np.bool_)
+
+    def of(self, moves: NDArray[np.int64], returns: NDArray[np.float32]) -> tuple[NDArray[np.float32], dict[int, float]]:
+        """The baseline of every sample, and the means of this iteration, to be passed to `learn` after the update."""
+        means = {int(k): float(returns[moves == k].mean(dtype=np.float64)) for k in np.unique(moves)}
+        for k, mean in means.items():
+            if not self.seen[k]:
+                self.mean[k], self.seen[k] = mean, True
+        return self.mean[moves].astype(np.float32), means
+
+    def learn(self, means: Mapping[int, float]) -> None:
+        """Go some way towards the means of an iteration."""
+        for k, mean in means.items():
+            self.mean[k] += BASELINE_RATE * (mean - self.mean[k])
+
+
+# The loss
+
+
+def reinforce_loss(policy: Policy, settings: ReinforceSettings, samples: Samples, bonus: float | Tensor) -> tuple[Tensor, list[Tensor]]:
+    """The loss of a minibatch, whose gradient is that of the expected return with its sign turned; and what is noted about it."""
+    outlook = policy(samples.features, samples.legal, samples.caps)
+    log_probs = policy.log_prob(outlook, samples.acts, samples.shares)
+    advantages = normalised(samples.advantages) if settings.normalize_advantages else samples.advantages
+    policy_loss = -(advantages * log_probs).mean()
+    value_loss = 0.5 * (outlook.values - samples.returns).square().mean()
+    entropies = policy.entropies(outlook)
+    entropy = entropies.move.mean()
+    weight = settings.value if settings.baseline == "learned" else 0.0
+    loss = policy_loss + weight * value_loss - bonus * entropy
+    log_ratio = (log_probs - samples.log_probs).detach()
+    approx_kl = ((log_ratio.exp() - 1.0) - log_ratio).mean()  # how far the updates of this iteration have moved the policy
+    heads = (entropies.act.mean(), entropies.shares.sum(1).mean())
+    return loss, [policy_loss, value_loss, entropy, *heads, approx_kl, torch.zeros_like(approx_kl)]
+
+
+# The learner
+
+
+class Reinforce:
+    """Plays episodes to their ends, and learns from them once."""
+
+    def __init__(
+        self,
+        game: BargainingConfig,
+        settings: ReinforceSettings,
+        shape: PolicyShape,
+        seed: int,
+        hints: HintSettings | None = None,
+        total_steps: int | None = None,
+        device: str = "cpu",
+    ) -> None:
+        self.settings, self.shape, self.seed, self.total_steps = settings, shape, seed, total_steps
+        self.device = torch.device(device)
+        self.practice = Practice(game, hints or HintSettings(), settings.num_envs, seed, shape.features)
+        self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
+        self.policy = Policy(shape, first_parameters(shape, seed)).to(self.device)
+        self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
+        longest = settings.rollout + (game.max_turns + 1) // 2
+        self.samples = Samples.empty(longest, settings.num_envs, shape.features, self.device)
+        self.baseline = RunningBaseline()
+        self.bonus = torch.tensor(settings.entropy, device=self.device)
+        self.steps, self.iteration = 0, 0
+        self._update = UpdateGraph(self._update_on, self.device)
+
+    def iterate(self) -> Metrics:
+        """One rollout of whole episodes, one pass of updates over it, and what there is to tell."""
+        self.adam.learning_rate = rate = scheduled(self.settings.learning_rate, self.settings.lr_schedule, self.steps, self.total_steps)
+        self.bonus.fill_(scheduled(self.settings.entropy, self.settings.entropy_schedule, self.steps, self.total_steps))
+        rewards, ended, made, valid = self.rollout()
+        places = np.flatnonzero(valid)
+        returns = returns_of(rewards, ended, self.settings.gamma)
+        baseline, means = self.baselines(made.ravel()[places], returns.ravel()[places], places)
+        where = torch.from_numpy(places).to(self.device)
+        outcomes = torch.from_numpy(returns.ravel()[places]).to(self.device)
+        self.samples.returns.view(-1)[where] = outcomes
+        self.samples.advantages.view(-1)[where] = outcomes - baseline
+        statistics = self.update(where)
+        self.baseline.learn(means)
+        self.steps += len(places)
+        self.iteration += 1
+        return {
+            **self.practice.report(),
+            **means_of(statistics, len(places), self.settings.minibatch, epochs=1),
+            "epochs": 1,
+            "explained_variance": explained_variance(baseline, outcomes),
+            "learning_rate": rate,
+            "steps": self.steps,
+            "updates": self.adam.updates,
+        }
+
+    @torch.no_grad()
+    def rollout(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:
+        """Fill the samples; rewards, ends, own moves made before, and which entries are samples, all (T, N)."""
+        most, episodes = self.samples.acts.shape
+        rewards, ended = np.zeros((most, episodes), np.float32), np.zeros((most, episodes), np.float32)
+        made, valid = np.zeros((most, episodes), np.int64), np.zeros((most, episodes), np.bool_)
+        practice, playing = self.practice, np.ones(episodes, np.bool_)
+        for t in range(most):
+            situation = self.look()
+            outlook = self.policy(*situation)
+            acts, shares = self.policy.sample(outlook, torch.from_numpy(practice.uniforms()).float().to(self.device))
+            shares = shares * self.policy.states_share[acts].long()[:, None]
+            log_probs = self.policy.log_prob(outlook, acts, shares)
+            for array, entry in zip(self.samples[:7], (*situation, acts, shares, log_probs, outlook.values), strict=True):
+                array[t] = entry
+            made[t], valid[t] = practice.moves, playing
+            everybody = bool(playing.all())
+            points, over = practice.step(acts.cpu().numpy(), shares.cpu().numpy(), None if everybody else playing)
+            rewards[t], ended[t] = points * self.scale, over
+            if t >= self.settings.rollout - 1:
+                playing = playing & ~over
+            if not playing.any():
+                break
+        return rewards, ended, made, valid
+
+    def look(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Features, legal acts and pools of all episodes, where the network is."""
+        practice = self.practice
+        arrays = (practice.features, practice.legal, practice.caps)
+        features, legal, caps = (torch.from_numpy(array).to(self.device) for array in arrays)
+        return features, legal, caps
+
+    def baselines(
+        self, made: NDArray[np.int64], returns: NDArray[np.float32], places: NDArray[np.int64]
+    ) -> tuple[Tensor, Mapping[int, float]]:
+        """The baseline of every sample, and what a running one will learn from this iteration."""
+        if self.settings.baseline == "learned":
+            return self.samples.values.flatten()[torch.from_numpy(places).to(self.device)], {}
+        if self.settings.baseline == "running":
+            means, learnt = self.baseline.of(made, returns)
+            return torch.from_numpy(means).to(self.device), learnt
+        return torch.zeros(len(places), device=self.device), {}
+
+    def update(self, where: Tensor) -> NDArray[np.float32]:
+        """One pass over the samples in a random order; the statistics of all updates."""
+        before = self.adam.state()
+        order = torch.from_numpy(shuffled(self.seed, self.iteration, 0, len(where))).to(self.device)
+        minibatches = self.samples.minibatches(where[order], self.settings.minibatch)
+        noted = torch.stack([self._update(*minibatch) for minibatch in minibatches]).cpu().numpy()
+        sound = np.isfinite(noted).all(axis=1)
+        if not sound.all():
+            self.adam.load_state(before)
+            raise not_finite(int(before["updates"]) + int(np.argmin(sound)) + 1, self.iteration + 1)
+        return noted
+
+    def _update_on(self, *minibatch: Tensor) -> Tensor:
+        """One step of the optimizer on a minibatch, and its statistics."""
+        loss, notes = reinforce_loss(self.policy, self.settings, Samples(*minibatch), self.bonus)
+        norm = self.adam.descend(loss)
+        return torch.stack([*notes, norm]).detach()
+
+    @property
+    def parameters(self) -> NDArray[np.float32]:
+        return self.policy.vector()
+
+    @property
+    def hint_counts(self) -> dict[str, int | str]:
+        return self.practice.hint_counts
+
+    def state(self) -> State:
+        progress = {"iteration": np.array(self.iteration), "steps": np.array(self.steps)}
+        baseline = {"baseline_mean": self.baseline.mean.copy(), "baseline_seen": self.baseline.seen.copy()}
+        return {**self.adam.state(), **progress, **baseline, **self.practice.state()}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.adam.load_state(state)
+        self.practice.load_state(state)
+        self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
+        self.baseline.mean, self.baseline.seen = state["baseline_mean"].copy(), state["baseline_seen"].copy()

@@ -1,0 +1,268 @@
+"""Settings of a training run: what is learnt, with which algorithm, with which hints, and what is written down.
+
+The defaults are the published ones. YAML files in `configs/` set them, flags change them, and a mistyped key is answered with its
+neighbour. Everything here is meant the same way by both backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from edgeworth import catalog
+from edgeworth.config import BargainingConfig, HintConfig, build, load_yaml
+from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.seeding import checked_seed
+
+Schedule = Literal["constant", "linear"]
+
+GAME = "DealOrNoDialog-v0"
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def _positive(**values: float) -> None:
+    for name, value in values.items():
+        if not value > 0:
+            raise InvalidOption(f"{name} is {value}; expected more than 0.")
+
+
+def _share(**values: float) -> None:
+    for name, value in values.items():
+        if not 0.0 <= value <= 1.0:
+            raise InvalidOption(f"{name} is {value}; expected 0.0 to 1.0.")
+
+
+@dataclass(frozen=True)
+class LearnerSettings:
+    """What both algorithms share."""
+
+    learning_rate: float = 3e-4
+    lr_schedule: Schedule = "constant"
+    """`linear` falls to 0 at the last step."""
+    gamma: float = 0.99
+    """Discount per move of the agent."""
+    entropy: float = 0.0
+    """Weight of the entropy bonus."""
+    entropy_schedule: Schedule = "constant"
+    """`linear` falls to 0 at the last step: look around first, decide later."""
+    value: float = 0.5
+    """Weight of the value loss."""
+    gradient_norm: float = 0.5
+    """Largest norm of a gradient; longer ones are scaled down."""
+    num_envs: int = 64
+    """Episodes played side by side."""
+    rollout: int = 128
+    """Moves of each between two updates."""
+    minibatch: int = 64
+    """Samples of one gradient."""
+    reward_scale: float | None = None
+    """Factor on rewards for the learner; by default one over the mean worth of the whole pool in this game, a constant, so that the
+    learner's aim stays the mean reward in points."""
+    hidden: int = 64
+    layers: int = 2
+
+    def __post_init__(self) -> None:
+        _positive(learning_rate=self.learning_rate, gradient_norm=self.gradient_norm, num_envs=self.num_envs, rollout=self.rollout)
+        _positive(minibatch=self.minibatch, hidden=self.hidden, layers=self.layers)
+        _share(gamma=self.gamma)
+        if self.entropy < 0.0 or self.value < 0.0:
+            raise InvalidOption(f"entropy is {self.entropy} and value {self.value}; expected 0.0 or more.")
+        if self.reward_scale is not None:
+            _positive(reward_scale=self.reward_scale)
+        if self.minibatch > self.num_envs * self.rollout:
+            raise InvalidOption(
+                f"minibatch is {self.minibatch}, more than the {self.num_envs} × {self.rollout} samples of an iteration; make it smaller."
+            )
+
+
+@dataclass(frozen=True)
+class PPOSettings(LearnerSettings):
+    """Proximal policy optimisation (Schulman et al. 2017)."""
+
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    """How far the probability of a move may change before its gradient stops."""
+    epochs: int = 4
+    """Passes over the samples of an iteration."""
+    normalize_advantages: bool = True
+    """Per minibatch, to mean 0 and deviation 1."""
+    clip_value: float | None = None
+    """Clip the change of values too; off by default."""
+    target_kl: float | None = None
+    """Stop the passes of an iteration once the policy has moved this far; off by default."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _share(gae_lambda=self.gae_lambda)
+        _positive(clip=self.clip, epochs=self.epochs)
+
+
+@dataclass(frozen=True)
+class ReinforceSettings(LearnerSettings):
+    """REINFORCE (Williams 1992): every sample once, its return less a baseline."""
+
+    entropy: float = 0.01
+    baseline: Literal["learned", "running", "none"] = "learned"
+    """The value head, a running mean of returns by the number of moves made, or nothing."""
+    normalize_advantages: bool = True
+    """Per minibatch, to mean 0 and deviation 1."""
+
+
+@dataclass(frozen=True)
+class HintSettings:
+    """Which hints the agent gets while it learns."""
+
+    mode: str = "none"
+    """none, random, expert, bayes or llm."""
+    k: int = 1
+    """A hint when an episode begins, and after every k-th move."""
+    hold_last: bool = False
+    age: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the provider: client, model, prompt, cache, …"""
+
+    def __post_init__(self) -> None:
+        if self.mode not in catalog.HINTS:
+            raise UnknownName("hint provider", self.mode, catalog.HINTS)
+        _ = self.cadence
+
+    @property
+    def given(self) -> bool:
+        """Whether there are hints at all."""
+        return self.mode != "none"
+
+    @property
+    def cadence(self) -> HintConfig:
+        """When hints are asked for and what is shown of them."""
+        return HintConfig(self.k, self.hold_last, self.age)
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """What is written down, and how often."""
+
+    output_dir: str = "runs"
+    csv: bool = True
+    tensorboard: bool = True
+    log_every: int = 1
+    """Iterations between two lines."""
+    save_every: int = 20
+    """Iterations between two checkpoints."""
+
+    def __post_init__(self) -> None:
+        _positive(log_every=self.log_every, save_every=self.save_every)
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """A whole run."""
+
+    algo: Literal["ppo", "reinforce"] = "ppo"
+    backend: Literal["fused", "torch"] = "fused"
+    device: str = "auto"
+    """For the torch backend: auto, cpu or cuda."""
+    num_train_steps: int = 2_000_000
+    """Moves of the agent, over all episodes."""
+    seed: int = 0
+    env: Mapping[str, Any] = field(default_factory=dict)
+    """`id`, `scenario`, and every option of the game."""
+    hints: HintSettings = field(default_factory=HintSettings)
+    ppo: PPOSettings = field(default_factory=PPOSettings)
+    reinforce: ReinforceSettings = field(default_factory=ReinforceSettings)
+    logging: LogSettings = field(default_factory=LogSettings)
+    curriculum: tuple[Mapping[str, Any], ...] = ()
+    """Stages, each with the step it begins at (`from`) and what it changes; off by default."""
+
+    def __post_init__(self) -> None:
+        _positive(num_train_steps=self.num_train_steps)
+        checked_seed(self.seed)
+        if self.device.partition(":")[0] not in DEVICES:
+            raise UnknownName("device", self.device, DEVICES)
+        _ = self.game
+
+    @property
+    def game(self) -> BargainingConfig:
+        """The options of the game."""
+        return game_of(self.env)
+
+    @property
+    def learner(self) -> PPOSettings | ReinforceSettings:
+        """The settings of the algorithm that runs."""
+        return self.ppo if self.algo == "ppo" else self.reinforce
+
+
+# From files and flags
+
+
+def game_of(env: Mapping[str, Any]) -> BargainingConfig:
+    """The options of the game that an `env` section means."""
+    options = dict(env)
+    name = options.pop("id", GAME)
+    if name != GAME:
+        raise UnknownName("environment for a negotiator", name, [GAME])
+    return BargainingConfig.from_options(options.pop("scenario", None), **options)
+
+
+def load_settings(path: Path | None = None, changes: Mapping[str, Any] | None = None) -> TrainSettings:
+    """The settings of a file, changed by the ones given; without a file, the defaults."""
+    given = {} if path is None else load_yaml(path)
+    return settings_of(merged(given, changes or {}))
+
+
+def settings_of(given: Mapping[str, Any]) -> TrainSettings:
+    """Settings from nested mappings, section by section."""
+    sections = {"hints": HintSettings, "ppo": PPOSettings, "reinforce": ReinforceSettings, "logging": LogSettings}
+    built = {name: build(target, given[name] or {}, name) for name, target in sections.items() if name in given}
+    settings: TrainSettings = build(TrainSettings, {**given, **built}, "training")
+    return settings
+
+
+def merged(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested settings with changes in their places.
+
+    Naming another scenario takes the place of all options of the game, and naming another hint provider drops the options of the old one.
+    """
+    result = dict(given)
+    for key, value in changes.items():
+        before = result.get(key)
+        if key == "env" and isinstance(value, Mapping):
+            result[key] = merged_env(before or {}, value)
+        elif key == "hints" and isinstance(value, Mapping):
+            result[key] = merged_hints(before or {}, value)
+        elif isinstance(before, Mapping) and isinstance(value, Mapping):
+            result[key] = merged(before, value)
+        else:
+            result[key] = value
+    return result
+
+
+def merged_env(env: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a game with changes; another scenario, or another partner or source, comes with options of its own."""
+    kept = dict(env)
+    if "scenario" in changes:
+        kept = {key: value for key, value in kept.items() if key == "id"}
+    for choice, its_options in (("partner", "partner_options"), ("contexts", "context_options")):
+        if choice in changes and changes[choice] != kept.get(choice):
+            kept.pop(its_options, None)
+    for key, value in changes.items():
+        before = kept.get(key)
+        kept[key] = {**before, **value} if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return kept
+
+
+def merged_hints(hints: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Hint settings with changes; another provider comes with options of its own."""
+    kept = dict(hints)
+    if "mode" in changes and changes["mode"] != kept.get("mode"):
+        kept.pop("options", None)
+    options = {**kept.get("options", {}), **changes.get("options", {})}
+    return {**kept, **changes, **({"options": options} if options else {})}
+
+
+def as_mapping(settings: TrainSettings) -> dict[str, Any]:
+    """The settings as nested mappings that `settings_of` turns into the same settings again."""
+    mapping = asdict(settings)
+    mapping["curriculum"] = [dict(stage) for stage in settings.curriculum]
+    return {key: dict(value) if isinstance(value, Mapping) else value for key, value in mapping.items()}

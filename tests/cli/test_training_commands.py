@@ -1,0 +1,132 @@
+"""`train`, `evaluate`, `compare` and `curves`, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgeworth.runlog import read_checkpoint, read_history
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = [
+    *("--set", "ppo.num_envs=8", "--set", "ppo.rollout=16", "--set", "ppo.hidden=16"),
+    *("--set", "reinforce.num_envs=8", "--set", "reinforce.rollout=16", "--set", "reinforce.hidden=16"),
+    *("--set", "logging.tensorboard=false"),
+]
+Called = Callable[..., Any]
+
+
+def test_a_run_is_trained_evaluated_and_compared(called: Called, tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    run = called("train", "--steps", "512", "--out", folder, "--json", *TINY)
+    summary = json.loads(run.out)
+    assert run.status == 0 and summary["folder"] == folder and summary["steps"] == 512 and summary["backend"] == "fused"
+    few = ("--episodes", "50", "--yardstick-episodes", "20", "--scenario", "lewis")
+    found = json.loads(called("evaluate", "--agent", folder, "--agent", "agree_first", *few, "--json").out)
+    assert [row["agent"] for row in found["agents"]] == [folder, "agree_first"] and found["seeds"] == "0 to 49"
+    assert {"low", "value", "high", "n"} == found["agents"][0]["normalised_score"].keys()
+    table = called("evaluate", "--agent", folder, "--sampled", *few).out
+    assert "share of maximum" in table and "regret to Bayes" in table
+    difference = json.loads(called("compare", "agree_first", folder, *few, "--json").out)
+    assert difference["reward"]["value"] == pytest.approx(difference["first"]["reward"]["value"] - difference["second"]["reward"]["value"])
+    assert "earned more in" in called("compare", folder, "random", *few).out
+
+
+def test_what_train_says_to_people(called: Called, tmp_path: Path) -> None:
+    run = called("train", "--steps", "256", "--out", str(tmp_path / "run"), *TINY)
+    assert "share of the maximum" in run.out and f"edgeworth evaluate --agent {tmp_path / 'run'}" in run.out
+    assert "Training in" in run.err
+
+
+def test_train_py_is_the_same_command(tmp_path: Path) -> None:
+    words = [sys.executable, "train.py", "--algo", "ppo", "--hint", "random", "--config", "configs/ppo_config.yaml"]
+    words += ["--steps", "256", "--out", str(tmp_path / "run"), *TINY]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"})
+    assert done.returncode == 0, done.stderr
+    assert "ppo (fused)" in done.stdout and read_checkpoint(tmp_path / "run").facts["hints"]["mode"] == "random"
+
+
+@pytest.mark.parametrize("algo", ["ppo", "reinforce"])
+@pytest.mark.parametrize("hint", ["none", "random", "expert", "bayes"])
+def test_both_algorithms_run_with_every_hint(called: Called, tmp_path: Path, algo: str, hint: str) -> None:
+    words = ("--algo", algo, "--hint", hint, "--scenario", "one_shot", "--steps", "256", "--out", str(tmp_path / "run"), *TINY)
+    run = called("train", *words)
+    assert run.status == 0, run.err
+    assert ("its hints are those of the greedy rule" in run.err) == (hint == "expert")
+    last = read_history(tmp_path / "run")[-1]
+    assert hint in ("none", "random") or int(last["hint_asked"]) > 100
+
+
+def test_training_with_the_hints_of_a_language_model_needs_no_network(called: Called, tmp_path: Path) -> None:
+    words = ("--hint", "llm", "--scenario", "one_shot", "--steps", "32", "--out", str(tmp_path / "run"), *TINY)
+    run = called("train", *words, "--set", "ppo.num_envs=4", "--set", "ppo.rollout=4", "--set", "ppo.minibatch=8")
+    assert run.status == 0, run.err
+    last = read_history(tmp_path / "run")[-1]
+    assert int(last["hint_given"]) > 0 and "pocket" in str(last["hint_model"])
+
+
+def test_a_run_is_continued_with_its_own_settings(called: Called, tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    called("train", "--steps", "256", "--out", folder, *TINY)
+    assert "Continuing in" in called("train", "--out", folder, "--resume", "--steps", "512").err
+    assert read_checkpoint(Path(folder) / "checkpoints" / "last").facts["steps"] == 512
+    again = called("train", "--out", folder, "--resume", "--steps", "640", *TINY)
+    assert again.status == 0, again.err
+    other = called("train", "--out", folder, "--resume", "--set", "ppo.clip=0.3", *TINY)
+    assert other.status == 2 and "ppo.clip is 0.3, and the run was begun with 0.2" in other.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--algo", "pp"), "Did you mean 'ppo'"),
+        (("--hint", "lm"), "Unknown hint provider 'lm'. Known: bayes, expert, llm, none, random. Did you mean 'llm'?"),
+        (("--scenario", "clasic"), "Did you mean 'classic'"),
+        (("--partner", "heuristc"), "Did you mean 'heuristic'"),
+        (("--set", "ppo.learning_rat=1"), "Did you mean 'learning_rate'"),
+        (("--set", "ppo.learning_rate"), "expected NAME=VALUE"),
+        (("--steps", "0"), "num_train_steps is 0; expected more than 0"),
+        (("--device", "cuda"), "the fused backend runs on the CPU; use --backend torch"),
+        (("--resume",), "holds no run that could be continued"),
+        (("--config", "nowhere.yaml"), "nowhere.yaml: cannot be read"),
+    ],
+)
+def test_a_wrong_call_is_answered_and_leaves_nothing(called: Called, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    folder = tmp_path / "run"
+    run = called("train", "--out", str(folder), "--steps", "256", *words)
+    assert run.status in (1, 2) and message in run.err
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (("evaluate", "--agent", "baies"), 2, "Unknown negotiator 'baies'"),
+        (("evaluate", "--agent", "runs/nowhere"), 1, "there is no checkpoint here; expected a run folder"),
+        (("compare", "random", "agre_first"), 2, "Did you mean 'agree_first'"),
+        (("curves", "nowhere"), 2, "holds no run"),
+    ],
+)
+def test_an_agent_that_is_not_there_is_answered(called: Called, words: tuple[str, ...], status: int, message: str) -> None:
+    run = called(*words)
+    assert run.status == status and message in run.err
+
+
+def test_a_network_for_smaller_pools_is_refused(called: Called) -> None:
+    run = called("evaluate", "--agent", "learned", "--set", "max_count=7", "--episodes", "10")
+    assert run.status == 2 and "trained with up to 4 units of a type, and this game has up to 7" in run.err
+
+
+def test_curves_are_drawn_from_runs(called: Called, tmp_path: Path) -> None:
+    folders = [str(tmp_path / f"a_seed{seed}") for seed in range(2)]
+    for seed, folder in enumerate(folders):
+        called("train", "--steps", "512", "--seed", str(seed), "--out", folder, *TINY)
+    run = called("curves", *folders, "--figure", str(tmp_path / "curves.png"), "--json")
+    assert json.loads(run.out)["curves"][0]["seeds"] == [0, 1] and (tmp_path / "curves.png").is_file()
