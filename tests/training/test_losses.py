@@ -67,7 +67,7 @@ def test_the_gradient_of_ppo_is_the_one_computed_by_hand() -> None:
     of_logit, of_value = slopes(loss, policy)
     assert of_logit == pytest.approx(-(2.0 * (1 - p) + -1.0 * -p) / 2, abs=1e-6)
     assert of_value == pytest.approx(0.5 * ((0.5 - 1.0) + (0.5 - 0.0)) / 2, abs=1e-6)
-    assert [float(note) for note in notes[:2]] == pytest.approx([-(2.0 - 1.0) / 2, 0.5 * 0.25], abs=1e-6)
+    assert [note.item() for note in notes[:2]] == pytest.approx([-(2.0 - 1.0) / 2, 0.5 * 0.25], abs=1e-6)
 
 
 def test_the_gradient_of_the_entropy_is_the_one_computed_by_hand() -> None:
@@ -88,14 +88,14 @@ def test_a_move_that_has_changed_enough_is_left_alone(advantage: float, ratio: f
     loss, notes = ppo_loss(policy, PLAIN, samples([AGREE], [advantage], [math.log(0.5 / ratio)]), 0.0)
     of_logit, _ = slopes(loss, policy)
     assert of_logit == pytest.approx(-advantage * ratio * 0.5 if moves else 0.0, abs=1e-6)
-    assert float(notes[6]) == (abs(ratio - 1.0) > 0.2)
+    assert notes[6].item() == (abs(ratio - 1.0) > 0.2)
 
 
 def test_the_divergence_is_that_of_the_ratios() -> None:
     policy = coin(0.0)
     _, notes = ppo_loss(policy, PLAIN, samples([AGREE, DISAGREE], [1.0, 1.0], [math.log(0.4), math.log(0.6)]), 0.0)
     ratios = np.array([0.5 / 0.4, 0.5 / 0.6])
-    assert float(notes[5]) == pytest.approx(((ratios - 1) - np.log(ratios)).mean(), abs=1e-6)
+    assert notes[5].item() == pytest.approx(((ratios - 1) - np.log(ratios)).mean(), abs=1e-6)
 
 
 def test_values_that_moved_too_far_are_judged_where_they_should_have_stopped() -> None:

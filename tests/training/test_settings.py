@@ -25,7 +25,7 @@ def test_the_published_settings_are_the_defaults() -> None:
     assert (reinforce.learning_rate, reinforce.gamma, reinforce.entropy) == (3e-4, 0.99, 0.01)
 
 
-@pytest.mark.parametrize("name", ["ppo_config", "reinforce_config", "ppo_fast"])
+@pytest.mark.parametrize("name", ["ppo_config", "reinforce_config", "ppo_fast", "reinforce_fast"])
 def test_every_file_of_settings_is_read_and_written_back_without_loss(name: str) -> None:
     settings = load_settings(CONFIGS / f"{name}.yaml")
     assert settings_of(yaml.safe_load(yaml.safe_dump(as_mapping(settings)))) == settings

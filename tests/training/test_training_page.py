@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from edgeworth.training.curriculum import check_later_stages, shape_for, stages_of
 from edgeworth.training.run import Run
 from edgeworth.training.settings import load_settings, settings_of
 
@@ -24,7 +25,10 @@ def test_the_example_of_the_page_runs() -> None:
 
 def test_the_curriculum_of_the_page_is_one() -> None:
     (example,) = blocks("yaml")
-    assert len(settings_of(yaml.safe_load(example)).curriculum) == 3
+    settings = settings_of(yaml.safe_load(example))
+    stages = stages_of(settings)
+    check_later_stages(settings, stages, shape_for(settings, stages))
+    assert [stage.game.partner for stage in stages] == ["heuristic", "heuristic", "population"]
 
 
 def test_every_column_of_the_log_is_explained(tmp_path: Path) -> None:

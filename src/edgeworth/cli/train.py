@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -170,7 +169,7 @@ def _deliver(folder: Path, settings: TrainSettings, last: Line, best: float | No
         "last_iteration": {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in numbers.items()},
     }
     if as_json:
-        print_json(json.loads(json.dumps(summary)))
+        print_json(summary)
         return
     out.print(
         f"[bold]{settings.algo}[/] ({settings.backend}), {last.get('steps', 0):,} moves in {last.get('seconds', 0)} s; last iteration:"
