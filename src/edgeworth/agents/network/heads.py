@@ -20,6 +20,9 @@ ACTS = 5
 NEVER = np.float32(-1e9)
 """The logit of what is illegal: finite, and so low that its weight is 0 beside any other."""
 NOTHING = np.float32(0.0)
+FAINT = np.float32(-40.0)
+"""Log-weights below this count as weight 0: nothing would be seen of them in a sum, and what is computed from numbers that small becomes
+too small for ordinary arithmetic, which is then many times slower."""
 ACT_SHIFT, ACT_UNIT = np.uint64(40), 2.0**-24
 THIRD_UNIT = 1.0 / (1 << THIRD_BITS)
 
@@ -60,7 +63,7 @@ def weigh_head(logits: Array, weights: Array, first: Int, entries: Int, size: In
         for j in range(size):
             e = np.uint64(j)
             logit[e] -= scale[e]
-            grown = exp(logit[e]) if legal[e] & bit else NOTHING
+            grown = exp(logit[e]) if (legal[e] & bit != 0) & (logit[e] > FAINT) else NOTHING
             weight[e] = grown
             log_sum[e] += grown
     for j in range(size):

@@ -15,6 +15,8 @@ from edgeworth.compiled import Array, Int, Real, compiled_bare
 BETA_1, BETA_2 = 0.9, 0.999
 EPSILON = np.float32(1e-5)
 NORM_GUARD = 1e-6
+FAINT, NOTHING = np.float32(1e-30), np.float32(0.0)
+"""Moments that fade out become 0 here, far below EPSILON, before they are too small for ordinary arithmetic, which is slow."""
 KEEP_1, TAKE_1 = np.float32(BETA_1), np.float32(1.0 - BETA_1)
 KEEP_2, TAKE_2 = np.float32(BETA_2), np.float32(1.0 - BETA_2)
 
@@ -44,7 +46,10 @@ def adam_step(parameters: Array, gradient: Array, first: Array, second: Array, r
     for i in range(parameters.shape[0]):
         e = np.uint64(i)
         slope = gradient[e] * shrink
-        first[e] = KEEP_1 * first[e] + TAKE_1 * slope
-        second[e] = KEEP_2 * second[e] + TAKE_2 * slope * slope
-        parameters[e] -= stride * first[e] / (np.sqrt(second[e]) * scale + EPSILON)
+        drift = KEEP_1 * first[e] + TAKE_1 * slope
+        spread = KEEP_2 * second[e] + TAKE_2 * slope * slope
+        drift = drift if abs(drift) > FAINT else NOTHING
+        spread = spread if spread > FAINT else NOTHING
+        first[e], second[e] = drift, spread
+        parameters[e] -= stride * drift / (np.sqrt(spread) * scale + EPSILON)
     return norm
