@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-dev
+PEERS := $(VENV)/.installed-bench
 WARM := $(VENV)/.rules-compiled
 
-.PHONY: help lab test check bench yardstick sensitivity hints pocket designers docs clean
+.PHONY: help lab test check bench yardstick sensitivity hints pocket negotiators experts designers docs clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,10 +28,11 @@ check: $(STAMP)  ## lint, format and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(WARM)  ## speed of both games and of the language model; writes results/bench_*.json
-	@echo "edgeworth: measuring the environments and the language model; this takes some minutes."
+bench: $(WARM) $(PEERS)  ## speed of both games, of training and of the language model; writes results/bench_*.json
+	@echo "edgeworth: measuring the environments, the trainers and the language model; this takes about half an hour."
 	@$(BIN)/edgeworth bench env --seed 0 --repeats 7 --out results/bench_env.json
 	@$(BIN)/edgeworth bench market --seed 0 --repeats 7 --out results/bench_market.json
+	@$(BIN)/edgeworth bench train --seed 0 --out results/bench_train.json
 	@$(BIN)/edgeworth bench llm --seed 0 --repeats 5 --out results/bench_llm.json
 
 yardstick: $(WARM)  ## the reference tables of both games; writes results/yardstick_*.json and .png
@@ -49,6 +51,14 @@ hints: $(WARM)  ## what the hints of every provider are worth; writes results/hi
 pocket: $(WARM)  ## measure the language model in the box on what it never saw; writes results/pocket.json and its card
 	@echo "edgeworth: measuring the pocket model; this takes some minutes."
 	@$(BIN)/edgeworth pocket evaluate --talks 700 --markets 60 --onto-card --out results/pocket.json
+
+negotiators: $(WARM)  ## train negotiators with five seeds each and compare; writes results/negotiators.json and .png
+	@echo "edgeworth: training negotiators; this takes about half an hour on two cores."
+	@$(BIN)/edgeworth study negotiators --out results/negotiators.json --figure results/negotiators.png
+
+experts: $(WARM)  ## train the experts in the box, one per scenario; writes results/experts.json
+	@echo "edgeworth: training the experts in the box; this takes about ten minutes on two cores."
+	@$(BIN)/edgeworth study experts --box src/edgeworth/checkpoints/experts --out results/experts.json
 
 designers: $(WARM)  ## search the mechanisms in the box and fit the adaptive designer; about a quarter of an hour
 	@echo "edgeworth: searching the best constant mechanisms and fitting the adaptive designer."
@@ -71,6 +81,11 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("edgeworth: Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(PEERS): $(STAMP)
+	@echo "edgeworth: installing what the trainers are compared with."
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[dev,bench]'
 	@touch $@
 
 $(WARM): $(STAMP) $(shell find src -name '*.py')

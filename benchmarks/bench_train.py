@@ -1,35 +1,41 @@
 """How fast negotiators are trained: moves per CPU second, and CPU seconds to a quality, at the published settings.
 
-Contenders learn the same game with the same network, settings and meaning, each on one thread, and take turns within a round, so that only
-ratios within a round count: the fused backend, the torch backend, and the torch backend written with distribution objects as most PPO
-code is. The update's share of the processor is its floating-point work over the rate of a large matrix product measured in the same round.
+Contenders learn the same game with the same network and settings, each on one thread, and take turns within a round, so that only
+ratios within a round count: the fused backend, the torch backend, the torch backend written with distribution objects as most PPO
+code is (`distribution_ppo.py`), and PPO of Stable-Baselines3 (`sb3_ppo.py`). Speed is that of whole iterations, playing and learning.
+The update's share of the processor is its floating-point work over the rate of a large matrix product measured in turns with it.
 
-Quality is the share of the maximum over the episodes of training, smoothed; its mark is 95 % of where long runs end.
+How soon they are good is measured in `time_to_quality.py`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
+from math import prod
 from typing import Any
 
 import numpy as np
+import scipy  # type: ignore[import-untyped]
+import torch
 from scipy.linalg.blas import sgemm  # type: ignore[import-untyped]
 
+from benchmarks import time_to_quality as quality
 from benchmarks.distribution_ppo import DistributionPPO
 from benchmarks.measuring import Measure, Progress, machine_facts, mark, measure_rates, repeated, summary
+from benchmarks.time_to_quality import Trainee
 from edgeworth.agents.policy_layout import PolicyShape
-from edgeworth.config import BargainingConfig
+from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.training.fused.learner import FusedLearner, shape_of
-from edgeworth.training.learner import Learner
 from edgeworth.training.ppo import PPO
 from edgeworth.training.run import torch_device
-from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
+from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings, load_settings
 
 GAME = BargainingConfig()
 PUBLISHED = PPOSettings()
-FAST = PPOSettings(learning_rate=6e-4, entropy=0.01)
+FAST = "ppo_fast"
+"""Our own settings, in `configs/`."""
 LABELS = {
     "fused": "fused, PPO",
     "fused_256": "fused, PPO, minibatch 256",
@@ -37,53 +43,82 @@ LABELS = {
     "fused_reinforce": "fused, REINFORCE",
     "torch": "torch, PPO",
     "distributions": "torch with distribution objects, PPO",
+    "sb3": "Stable-Baselines3, PPO",
 }
+QUALITY_LABELS = {"published": "fused, published settings", "fast": f"fused, {FAST}", "sb3": "Stable-Baselines3, published settings"}
+RATIO_MARKS = [
+    ("fused / Stable-Baselines3", "fused", "sb3", 80.0),
+    ("fused / torch with distribution objects", "fused", "distributions", 60.0),
+    ("fused / torch", "fused", "torch", 30.0),
+    ("REINFORCE / PPO, fused", "fused_reinforce", "fused", 2.0),
+]
+SECONDS_MARKS = [("published", 5.0), ("fast", 2.5)]
+TIMES_LESS = 60.0
 MATRIX = 1024
-SMOOTHING = 0.2
-PLATEAU = 0.625
-"""Share of the maximum at which long runs of PPO end on `classic`; 95 % of it is the mark of quality."""
+SHARE_ITERATIONS = 20
+RUNS = 3
+"""Seeds of the fused trainer on the way to the goal."""
 
 
 def run(
-    repeats: int = 5, seconds: float = 1.0, seed: int = 0, progress: Progress = lambda *_: None, quality: bool = True
+    repeats: int = 5, seconds: float = 1.0, seed: int = 0, peer_quality: bool = True, progress: Progress = lambda *_: None
 ) -> dict[str, Any]:
-    """Measure everybody, and compare with the marks."""
+    """Measure everybody; with `peer_quality`, also how long Stable-Baselines3 needs to the goal."""
+    from benchmarks.sb3_ppo import VERSION  # an extra of its own, told by the command before anything is loaded
+
     torch_device("cpu")
     rates = measure_rates(contenders(seed), repeats, seconds, progress, LABELS)
-    shares = [update_share(seed) for _ in range(repeats)]
-    fused = rates["fused"]
-    marks = [
-        mark("fused over torch", ratios(fused, rates["torch"]), ">=", 30.0, "x"),
-        mark("fused over torch with distribution objects", ratios(fused, rates["distributions"]), ">=", 60.0, "x"),
-        mark("REINFORCE over PPO, fused", ratios(rates["fused_reinforce"], fused), ">=", 2.0, "x"),
-        mark("what random hints cost", [a / b - 1.0 for a, b in zip(fused, rates["fused_hints"], strict=True)], "<=", 0.15, ""),
-        mark("update over the rate of a matrix product, minibatch 64", shares, ">=", 0.25, ""),
-    ]
-    result: dict[str, Any] = {"machine": machine_facts(), "rates": {name: summary(values) for name, values in rates.items()}}
-    if quality:
-        goal = 0.95 * PLATEAU
-        result["quality"] = {"share_of_maximum": goal}
-        for name, settings, wanted in (("published settings", PUBLISHED, 5.0), ("ppo_fast", FAST, 2.5)):
-            times = [seconds_to(goal, settings, seed + number) for number in range(3)]
-            marks.append(mark(f"CPU seconds to {goal:.3f} of the maximum, {name}", times, "<=", wanted, "s"))
-    return {**result, "marks": marks}
+    shares = update_shares(seed, repeats, progress)
+    reached = measure_quality(seed, peer_quality, progress)
+    return {
+        "quantity": "moves played and learnt from per CPU second of one core, median of the repeats; ratios within a repeat",
+        "seed": seed,
+        "repeats": repeats,
+        "seconds_per_repeat": seconds,
+        "settings": {"published": asdict(PUBLISHED), FAST: asdict(fast_settings())},
+        "machine": {**machine_facts(), "scipy": scipy.__version__, "torch": torch.__version__, "stable_baselines3": VERSION},
+        "entries": {name: {"label": LABELS[name], **summary(values)} for name, values in rates.items()},
+        "quality": reached,
+        "marks": [*rate_marks(rates), update_mark(shares), *quality_marks(reached)],
+    }
+
+
+# Speed
 
 
 def contenders(seed: int) -> dict[str, Measure]:
     """Everybody who takes a turn."""
     shape, hints, reinforce = shape_of(GAME, PUBLISHED), HintSettings("random"), ReinforceSettings()
-    made: dict[str, Learner] = {
+    made: dict[str, Trainee] = {
         "fused": FusedLearner(GAME, PUBLISHED, shape, seed),
         "fused_256": FusedLearner(GAME, replace(PUBLISHED, minibatch=256), shape, seed),
         "fused_hints": FusedLearner(GAME, PUBLISHED, shape_of(GAME, PUBLISHED, hints), seed, hints),
         "fused_reinforce": FusedLearner(GAME, reinforce, shape, seed),
         "torch": PPO(GAME, PUBLISHED, shape, seed),
         "distributions": DistributionPPO(GAME, PUBLISHED, shape, seed),
+        "sb3": sb3_learner(seed),
     }
     return {name: repeated(iteration_of(learner)) for name, learner in made.items()}
 
 
-def iteration_of(learner: Learner) -> Callable[[], int]:
+def sb3_learner(seed: int) -> Trainee:
+    """The peer, at the published settings."""
+    from benchmarks.sb3_ppo import SB3PPO
+
+    return SB3PPO(GAME, PUBLISHED, shape_of(GAME, PUBLISHED), seed)
+
+
+def fused_learner(settings: PPOSettings, seed: int, moves: int) -> Trainee:
+    """Ours, for a run of at most so many moves."""
+    return FusedLearner(GAME, settings, shape_of(GAME, settings), seed, total_steps=moves)
+
+
+def fast_settings() -> PPOSettings:
+    """Our own settings, from their file."""
+    return load_settings(config_folder() / f"{FAST}.yaml").ppo
+
+
+def iteration_of(learner: Trainee) -> Callable[[], int]:
     """One iteration, and how many moves it took."""
 
     def iterate() -> int:
@@ -94,18 +129,25 @@ def iteration_of(learner: Learner) -> Callable[[], int]:
     return iterate
 
 
-def ratios(numerators: list[float], denominators: list[float]) -> list[float]:
-    """Ratios within rounds."""
-    return [a / b for a, b in zip(numerators, denominators, strict=True)]
+# The update
 
 
-def update_share(seed: int, iterations: int = 20) -> float:
-    """The floating-point rate of the update over that of a large matrix product."""
+def update_shares(seed: int, repeats: int, progress: Progress) -> list[float]:
+    """The floating-point rate of the update over that of a large matrix product, several times."""
+    shares = []
+    for lap in range(repeats):
+        progress("update against a matrix product", lap, repeats)
+        shares.append(update_share(seed))
+    return shares
+
+
+def update_share(seed: int) -> float:
+    """The same once: products, iterations and rollouts in turns; what an iteration takes beyond its rollout is the update."""
     learner = FusedLearner(GAME, PUBLISHED, shape_of(GAME, PUBLISHED), seed)
     learner.iterate()
     matrix = np.asfortranarray(np.ones((MATRIX, MATRIX), np.float32))
     product, update = 0.0, 0.0
-    for _ in range(iterations):
+    for _ in range(SHARE_ITERATIONS):
         product += cpu_seconds(lambda: sgemm(1.0, matrix, matrix))
         whole = cpu_seconds(learner.iterate)
         update += whole - cpu_seconds(learner._play)
@@ -115,8 +157,8 @@ def update_share(seed: int, iterations: int = 20) -> float:
 
 def update_work(shape: PolicyShape) -> float:
     """Floating-point operations of the matrix products of one sample, forward and backward; the inputs need no gradient."""
-    weights = sum(int(np.prod(size)) for name, size in shape.tensors().items() if name.endswith("weight"))
-    return 2.0 * (3 * weights - shape.hidden * shape.features)
+    weights = [prod(size) for name, size in shape.tensors().items() if name.endswith("weight")]
+    return 2.0 * (3 * sum(weights) - weights[0])
 
 
 def cpu_seconds(work: Callable[[], Any]) -> float:
@@ -126,13 +168,50 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - begin
 
 
-def seconds_to(goal: float, settings: PPOSettings, seed: int, most: int = 6_000_000) -> float:
-    """CPU seconds until the smoothed share of the maximum reaches the goal; infinite where it does not within so many moves."""
-    learner = FusedLearner(GAME, settings, shape_of(GAME, settings), seed, total_steps=most)
-    begin, share = time.process_time(), 0.0
-    while learner.steps < most:
-        now = learner.iterate()["share_of_maximum"]
-        share = now if learner.iteration == 1 else share + SMOOTHING * (now - share)
-        if share >= goal:
-            return time.process_time() - begin
-    return float("inf")
+# Quality
+
+
+def measure_quality(seed: int, peer: bool, progress: Progress) -> dict[str, Any]:
+    """The plateau, and how long everybody needs to 95 % of it: the fused trainer with several seeds, the peer with one."""
+    most = quality.MOST_MOVES
+    plateau = quality.plateau_of(fused_learner(PUBLISHED, seed, quality.PLATEAU_MOVES), progress, quality.PLATEAU_MOVES)
+    goal = quality.OF_PLATEAU * plateau
+    entries = {}
+    for name, settings in (("published", PUBLISHED), ("fast", fast_settings())):
+        label = QUALITY_LABELS[name]
+        runs = [quality.arrival(fused_learner(settings, seed + lap, most), goal, label, progress, most) for lap in range(RUNS)]
+        entries[name] = quality.told(label, runs)
+    if peer:
+        label = QUALITY_LABELS["sb3"]
+        entries["sb3"] = quality.told(label, [quality.arrival(sb3_learner(seed), goal, label, progress, most)])
+    return {"plateau": plateau, "plateau_moves": quality.PLATEAU_MOVES, "goal": goal, "most_moves": most, "entries": entries}
+
+
+# Marks
+
+
+def rate_marks(rates: dict[str, list[float]]) -> list[dict[str, Any]]:
+    """How many times faster, round by round, and what hints cost."""
+    rows = [mark(name, ratios(rates[fast], rates[slow]), ">=", wanted, "times") for name, fast, slow, wanted in RATIO_MARKS]
+    cost = [ratio - 1.0 for ratio in ratios(rates["fused"], rates["fused_hints"])]
+    return [*rows, mark("what random hints cost, fused", cost, "<=", 0.15, "")]
+
+
+def ratios(numerators: list[float], denominators: list[float]) -> list[float]:
+    """Ratios within rounds."""
+    return [a / b for a, b in zip(numerators, denominators, strict=True)]
+
+
+def update_mark(shares: list[float]) -> dict[str, Any]:
+    """That the update comes near enough to what the processor can do."""
+    return mark(f"update / matrix product, operations per second, minibatch {PUBLISHED.minibatch}", shares, ">=", 0.25, "")
+
+
+def quality_marks(reached: dict[str, Any]) -> list[dict[str, Any]]:
+    """How soon the goal is reached, and how much sooner than by the peer."""
+    entries, share = reached["entries"], f"{100 * quality.OF_PLATEAU:.0f} % of the plateau"
+    rows = [quality.seconds_mark(f"CPU time to {share}, {QUALITY_LABELS[name]}", entries[name], wanted) for name, wanted in SECONDS_MARKS]
+    if "sb3" in entries:
+        name = f"CPU time to {share}, Stable-Baselines3 / fused"
+        rows.append(quality.less_mark(name, entries["sb3"], entries["published"], TIMES_LESS))
+    return rows

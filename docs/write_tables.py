@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
-POCKET = ROOT / "docs" / "pocket.md"
+POCKET, TRAINING = ROOT / "docs" / "pocket.md", ROOT / "docs" / "training.md"
+DIALOGUE_ACTS = ROOT / "docs" / "dialogue_acts.md"
 SCENARIOS = ("classic", "one_shot", "discounted", "walkaway", "lewis", "lewis_keep_all")
 AGENTS = ("oracle", "bayes", "concession", "agree_first", "random", "greedy")
 README_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
@@ -68,6 +70,17 @@ def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "ste
     return "\n".join(lines)
 
 
+def quality_table(result: dict[str, Any]) -> str:
+    """CPU seconds to the goal, with quartiles over the seeds."""
+    quality = result["quality"]
+    lines = [f"| | CPU seconds to {quality['goal']:.3f} of the maximum | quartiles | steps | reached |", "|---|---|---|---|---|"]
+    for entry in quality["entries"].values():
+        low, high = entry["interquartile_range"]
+        reached, steps = f"{sum(entry['reached'])} of {len(entry['reached'])}", _rounded(median(entry["moves"]))
+        lines.append(f"| {entry['label']} | {entry['median']:.3g} | {low:.3g} – {high:.3g} | {steps} | {reached} |")
+    return "\n".join(lines)
+
+
 def marks_table(result: dict[str, Any]) -> str:
     """What was measured against what was asked for."""
     lines = ["| | measured | quartiles | mark | met |", "|---|---|---|---|---|"]
@@ -107,16 +120,97 @@ def pocket_table(result: dict[str, Any]) -> str:
 
 
 def pocket_marks_table(result: dict[str, Any]) -> str:
-    """What was asked of the pocket model."""
-    words = {
-        "hint_legality": "legal hints, free",
-        "mechanism_legality": "legal mechanisms, free",
-        "hint_over_bayes": "reward of an agent that follows held hints, of the Bayes plan's",
-        "mechanism_score": "score R of held mechanisms on the mixture of the stages",
+    """What was asked of the pocket model, and what it does in either way of being asked."""
+    places = {
+        "legal hints": ("hints", "legality", "hint_legality"),
+        "legal mechanisms": ("mechanisms", "legality", "mechanism_legality"),
+        "reward of an agent that follows its hints, of the Bayes plan's": ("hints", "over_bayes", "hint_over_bayes"),
+        "score R on the mixture of the stages": ("mechanisms", "score", "mechanism_score"),
     }
-    lines = ["| | measured | mark | met |", "|---|---|---|---|"]
-    for name, mark in result["marks"].items():
-        lines.append(f"| {words[name]} | {mark['found']:.4f} | >= {mark['mark']:g} | {'yes' if mark['met'] else 'no'} |")
+    lines = ["| | mark | free | reached | held | reached |", "|---|---|---|---|---|---|"]
+    for words, (game, quantity, name) in places.items():
+        mark, cells = result["marks"][name]["mark"], []
+        for way in ("free", "held"):
+            found = result[game][way][quantity]
+            cells += [f"{found['value']:.4f} ({found['low']:.4f} to {found['high']:.4f})", "yes" if found["value"] >= mark else "no"]
+        lines.append(f"| {words} | >= {mark:g} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def negotiators_table(result: dict[str, Any]) -> str:
+    """What trained agents reach, and whether that is what was asked for."""
+    lines = [
+        "| agent | share of maximum | blind Bayes | below Bayes | deals | seconds per run, busy machine | asked for | reached |",
+        "|---" * 8 + "|",
+    ]
+    for cell in result["cells"]:
+        share, below, bayes = cell["share_of_maximum"], cell["below_bayes"], cell["yardsticks"]["bayes"]
+        seconds = sum(run["seconds"] for run in cell["seeds"]) / len(cell["seeds"])
+        asked = {"share_of_maximum": "share", "below_bayes": "below Bayes"}
+        wanted = "; ".join(f"{asked[mark['name']]} {mark['relation']} {mark['mark']:g}" for mark in cell["marks"]) or "–"
+        reached = "; ".join("yes" if mark["met"] else "no" for mark in cell["marks"]) or "–"
+        lines.append(
+            f"| {cell['name']} | {share['value']:.4f} ({share['low']:.4f} to {share['high']:.4f}) | {bayes:.4f} | {below['value']:.4f}"
+            f" | {cell['deal_rate']['value']:.3f} | {seconds:.0f} | {wanted} | {reached} |"
+        )
+    return "\n".join(lines)
+
+
+def parsing_table(result: dict[str, Any]) -> str:
+    """How often the last offer of an agreed dialogue is the deal."""
+    lines = ["| part | distinct dialogues | agreed | the last offer is the deal | 95 % interval |", "|---|---|---|---|---|"]
+    for name, part in result["parts"].items():
+        found = part["accuracy"]
+        interval = f"{found['low']:.3f} to {found['high']:.3f}"
+        lines.append(f"| {name} | {part['dialogues']:,} | {part['agreed']:,} | {found['value']:.3f} | {interval} |")
+    return "\n".join([*lines, f"| published rule parser, all | – | 4,766 | {result['published']:.3f} | – |"])
+
+
+def evidence_table(result: dict[str, Any]) -> str:
+    """The confidence of an offer against how often it was the deal."""
+    parts = ("train", "val", "test")
+    rows = {name: {row["evidence"]: row for row in result["parts"][name]["by_evidence"]} for name in parts}
+    lines = ["| the last offer rests on | confidence | " + " | ".join(parts) + " |", "|---" * (len(parts) + 2) + "|"]
+    for row in result["parts"]["all"]["by_evidence"]:
+        found = [rows[name].get(row["evidence"]) for name in parts]
+        cells = ["–" if one is None else f"{one['share']:.3f} of {one['n']:,}" for one in found]
+        lines.append(f"| {row['evidence']} | {row['confidence']:.2f} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def confusion_table(result: dict[str, Any]) -> str:
+    """Labelled utterances by act: as labelled down, as read across."""
+    confusion = result["labelled"]["confusion"]
+    lines = ["| labelled | " + " | ".join(confusion) + " |", "|---" * (len(confusion) + 1) + "|"]
+    return "\n".join(
+        [*lines, *(f"| {name} | " + " | ".join(str(n or "·") for n in row.values()) + " |" for name, row in confusion.items())]
+    )
+
+
+def last_act_table(result: dict[str, Any]) -> str:
+    """The act of the last utterance, by how the dialogue ended."""
+    ended = result["parts"]["all"]["last_act"]
+    lines = ["| last act | " + " | ".join(ended) + " |", "|---" * (len(ended) + 1) + "|"]
+    return "\n".join([*lines, *(f"| {act} | " + " | ".join(f"{row[act]:,}" for row in ended.values()) + " |" for act in ended["agreed"])])
+
+
+def misses_table(result: dict[str, Any]) -> str:
+    """How the last offer differs from the deal."""
+    misses = result["parts"]["all"]["misses"]
+    return "\n".join(
+        ["| the last offer and the deal differ in | dialogues |", "|---|---|", *(f"| {kind} | {n:,} |" for kind, n in misses.items())]
+    )
+
+
+def experts_table(result: dict[str, Any]) -> str:
+    """What the experts in the box are worth."""
+    lines = ["| scenario | share of maximum | blind Bayes | below Bayes |", "|---|---|---|---|"]
+    for cell in result["cells"]:
+        (run,) = cell["seeds"]
+        share, below, bayes = run["share_of_maximum"], run["below_bayes"], cell["yardsticks"]["bayes"]
+        lines.append(
+            f"| `{cell['scenario']}` | {share['value']:.3f} ({share['low']:.3f} to {share['high']:.3f}) | {bayes:.3f} | {below:.3f} |"
+        )
     return "\n".join(lines)
 
 
@@ -148,9 +242,27 @@ def pages() -> dict[Path, str]:
     models, pocket = _load("bench_llm.json"), _load("pocket.json")
     speed = filled(speed, "language model rates", rates_table(models, tuple(models["entries"]), "replies"))
     speed = filled(speed, "language model marks", marks_table(models))
+    train = _load("bench_train.json")
+    speed = filled(speed, "training rates", rates_table(train, tuple(train["entries"])))
+    speed = filled(speed, "training quality", quality_table(train))
+    speed = filled(speed, "training marks", marks_table(train))
     page = filled(POCKET.read_text(encoding="utf-8"), "pocket", pocket_table(pocket))
+    readme = filled(readme, "negotiators", negotiators_table(_load("negotiators.json")))
+    training = filled(TRAINING.read_text(encoding="utf-8"), "negotiators", negotiators_table(_load("negotiators.json")))
+    parsing, acts_page = _load("parsing.json"), DIALOGUE_ACTS.read_text(encoding="utf-8")
+    for mark, table in (
+        ("accuracy", parsing_table),
+        ("evidence", evidence_table),
+        ("confusion", confusion_table),
+        ("last act", last_act_table),
+        ("misses", misses_table),
+    ):
+        acts_page = filled(acts_page, mark, table(parsing))
+    training = filled(training, "experts", experts_table(_load("experts.json")))
     return {
         README: readme,
+        DIALOGUE_ACTS: acts_page,
+        TRAINING: training,
         SPEED: filled(speed, "market marks", marks_table(market)),
         POCKET: filled(page, "pocket marks", pocket_marks_table(pocket)),
         AUCTION: filled(auction, "gains", gains_table(designers)),

@@ -8,6 +8,9 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+from edgeworth.llm.pocket import Pocket
+from edgeworth.training.pocket import read_card
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -60,3 +63,15 @@ def test_the_examples_of_the_page_on_hints_run() -> None:
     assert len(examples) == 3
     for example in examples:
         exec(example, {})  # the reader will do the same
+
+
+def test_what_is_said_of_the_language_model_was_measured_on_the_one_in_the_box() -> None:
+    name = Pocket().name
+    results = {
+        file: json.loads((ROOT / "results" / f"{file}.json").read_text(encoding="utf-8"))
+        for file in ("pocket", "bench_llm", "hints_measure")
+    }
+    asked = {row["model"] for row in results["hints_measure"]["measures"] if row["model"] is not None}
+    assert results["pocket"]["model"] == results["bench_llm"]["model"] == name and asked == {name}
+    assert read_card()["scores"]["marks"] == results["pocket"]["marks"]
+    assert name in (ROOT / "results" / "yardstick_auction.json").read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ NEGOTIATORS = {
     "bayes": "edgeworth.agents.negotiators.bayes:Bayes",
     "concession": "edgeworth.agents.negotiators.concession:Concession",
     "greedy": "edgeworth.agents.negotiators.greedy:Greedy",
-    "learned": "edgeworth.agents.negotiators.learned:Learned",
+    "learned": "edgeworth.agents.negotiators.boxed:Boxed",
     "oracle": "edgeworth.agents.negotiators.oracle:Oracle",
     "random": "edgeworth.agents.negotiators.random:RandomLegal",
 }

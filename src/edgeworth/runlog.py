@@ -27,6 +27,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -201,14 +202,10 @@ class EventFile:
     """Lines of numbers for TensorBoard, which hides what an earlier attempt wrote from `resumed_at` on."""
 
     def __init__(self, folder: Path, resumed_at: int | None) -> None:
+        event_pb2, self._summary, writer = _tensorboard()
+        self._event = event_pb2
         try:
-            from tensorboard.compat.proto import event_pb2, summary_pb2  # type: ignore[import-untyped]
-            from tensorboard.summary.writer.event_file_writer import EventFileWriter  # type: ignore[import-untyped]
-        except ImportError as error:
-            raise MissingExtra("logging.tensorboard", "tensorboard", "train") from error
-        self._event, self._summary = event_pb2, summary_pb2
-        try:
-            self._writer = EventFileWriter(str(folder))
+            self._writer = writer(str(folder))
         except OSError as error:
             raise _unwritten(folder, error) from error
         if resumed_at is not None:
@@ -241,6 +238,15 @@ class EventFile:
             raise _unwritten(Path(self._writer.get_logdir()), error) from error
 
 
+def _tensorboard() -> tuple[Any, Any, Any]:
+    try:
+        from tensorboard.compat.proto import event_pb2, summary_pb2  # type: ignore[import-untyped]
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingExtra("logging.tensorboard", "tensorboard", "train") from error
+    return event_pb2, summary_pb2, EventFileWriter
+
+
 # The run folder
 
 
@@ -267,8 +273,16 @@ def run_facts(command: str) -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "torch": getattr(sys.modules.get("torch"), "__version__", None),
+        **{package: _version(package) for package in ("edgeworth", "numba", "scipy")},
         "machine": platform.machine(),
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 class RunLog:
@@ -283,19 +297,21 @@ class RunLog:
 
     @classmethod
     def begin(cls, folder: Path, config: Mapping[str, Any], command: str, with_csv: bool = True, with_tensorboard: bool = True) -> RunLog:
-        """A new folder; one that exists already is refused."""
+        """A new folder; one that exists already is refused, and so is one that could not be filled."""
         refuse_existing(folder)
+        _check_writers(with_tensorboard)
         try:
             (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _unwritten(folder, error) from error
-        write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode())
+        write_config(folder, config)
         write_whole(folder / FACTS, (json.dumps(run_facts(command), indent=2) + "\n").encode())
         return cls(folder, with_csv, with_tensorboard)
 
     @classmethod
     def reopen(cls, folder: Path, step: int, with_csv: bool = True, with_tensorboard: bool = True) -> RunLog:
         """A run to be continued from a step; lines that were written after it are dropped, since they will be written again."""
+        _check_writers(with_tensorboard)
         lines = [line for line in read_history(folder) if int(line[STEP]) <= step]
         return cls(folder, with_csv, with_tensorboard, lines, resumed_at=step + 1)
 
@@ -322,6 +338,13 @@ class RunLog:
             self._events.close()
 
 
+def _check_writers(with_tensorboard: bool) -> None:
+    """Miss what checkpoints and events are written with now, not when there is something to write."""
+    _safetensors()
+    if with_tensorboard:
+        _tensorboard()
+
+
 def refuse_existing(folder: Path) -> None:
     """Refuse a folder that something is in already."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -342,9 +365,16 @@ def last_checkpoint(folder: Path) -> Checkpoint:
     return read_checkpoint(checked_run(folder) / CHECKPOINTS / LAST)
 
 
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write down the settings of a run."""
+    write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode())
+
+
 def read_config(folder: Path) -> Mapping[str, Any]:
-    """The settings that a run was begun with."""
-    return load_yaml(checked_run(folder) / CONFIG)
+    """The settings of a run."""
+    if not (folder / CONFIG).is_file():
+        raise InvalidOption(f"{folder} holds no run; expected a folder that `edgeworth train` has written.")
+    return load_yaml(folder / CONFIG)
 
 
 def read_history(folder: Path) -> list[Line]:

@@ -64,6 +64,16 @@ def seed_streams(seeds: Array, streams: Array) -> None:
 
 
 @compiled
+def hash_rows(rows: Array, salt: Bits, hashes: Array) -> None:
+    """A hash of every row of whole numbers."""
+    for i in range(rows.shape[0]):
+        bits = salt
+        for k in range(rows.shape[1]):
+            bits = mix((bits + np.uint64(rows[i, k]) + np.uint64(1)) * GOLDEN)
+        hashes[i] = bits
+
+
+@compiled
 def draw(key: Bits, step: Int, purpose: Int, index: Int) -> Bits:
     """64 random bits at the address (step, purpose, index) of an episode; purpose < 65,536 and index < 256."""
     address = (np.uint64(step) << STEP_SHIFT) | (np.uint64(purpose) << PURPOSE_SHIFT) | np.uint64(index)

@@ -305,7 +305,6 @@ def test_a_prompt_of_ones_own_is_used(tmp_path: Path) -> None:
 
 
 def test_the_pocket_model_always_writes_a_legal_mechanism() -> None:
-    pytest.importorskip("torch")
     designer = LanguageModel()
     scores = play(designer, SHORT, 8, seed=3)
     assert designer.counters["posted"] == {"reply": 24, "kept": 0, "opening": 0} and (scores >= 0.0).all()

@@ -116,6 +116,8 @@ def test_yardstick_writes_its_table_with_command_and_intervals(tmp_path: Path) -
         (["demo", "--scenario", "clasic"], "Did you mean 'classic'?"),
         (["analyse", "--set", "discont=0.9"], "Did you mean 'discount'?"),
         (["analyse", "--set", "discount"], "expected NAME=VALUE"),
+        (["analyse", "--set", "discount=[1"], "cannot be read"),
+        (["analyse", "--set", "discount=0.9", "--set", "discount.x=1"], "expected NAME=VALUE"),
         (["analyse", "--set", "discount=1.5"], "expected 0.0 to 1.0"),
         (["analyse", "--counts", "1,2,3"], "--counts, --mine and --theirs together"),
         (["analyse", "--counts", "1,2", "--mine", "1,1,1", "--theirs", "1,1,1"], "expected three whole numbers"),

@@ -111,8 +111,9 @@ def test_a_provider_that_asks_no_model_has_no_prompt(called: Called, provider: s
     assert told(called("hint", "--provider", provider, "--json"))["messages"] is None
 
 
-def test_the_fallback_of_the_expert_is_said_aloud(called: Called) -> None:
-    assert "The expert has no checkpoint" in called("hint", "--provider", "expert").err
+def test_a_game_without_an_expert_is_told_how_to_train_one(called: Called) -> None:
+    run = called("hint", "--provider", "expert", "--set", "max_count=7")
+    assert run.status == 2 and "train one with `edgeworth train --config configs/ppo_expert.yaml`" in run.err
 
 
 def test_a_partner_without_a_plan_leaves_the_hint_without_comparison(called: Called) -> None:
@@ -215,3 +216,8 @@ def test_the_pocket_model_is_measured_by_default(called: Called) -> None:
     printed = told(called("hints", "measure", "--providers", "llm", "--episodes", "10", "--contexts", "held_out", "--json"))
     (row,) = printed["measures"]
     assert row["adviser"] == "llm (pocket)" and row["legality"]["value"] == 1.0 and row["cost"]["completion_tokens"] > 0
+
+
+def test_a_seed_decides_what_is_drawn_above_temperature_zero(called: Called) -> None:
+    replies = {told(called("hint", "--seed", "5", "--temperature", "2", "--json"))["reply"]["text"] for _ in range(2)}
+    assert len(replies) == 1

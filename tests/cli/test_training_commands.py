@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from edgeworth.runlog import read_checkpoint, read_history
+from edgeworth.training.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = [
@@ -59,14 +60,15 @@ def test_both_algorithms_run_with_every_hint(called: Called, tmp_path: Path, alg
     words = ("--algo", algo, "--hint", hint, "--scenario", "one_shot", "--steps", "256", "--out", str(tmp_path / "run"), *TINY)
     run = called("train", *words)
     assert run.status == 0, run.err
-    assert ("its hints are those of the greedy rule" in run.err) == (hint == "expert")
-    last = read_history(tmp_path / "run")[-1]
-    assert hint in ("none", "random") or int(last["hint_asked"]) > 100
+    last, facts = read_history(tmp_path / "run")[-1], read_checkpoint(tmp_path / "run" / "checkpoints" / "last").facts
+    assert hint == "none" or int(last["hint_asked"]) > 100
+    assert facts["hints"]["mode"] == hint and facts["shape"]["features"] == (18 if hint == "none" else 28)
 
 
-def test_training_with_the_hints_of_a_language_model_needs_no_network(called: Called, tmp_path: Path) -> None:
-    words = ("--hint", "llm", "--scenario", "one_shot", "--steps", "32", "--out", str(tmp_path / "run"), *TINY)
-    run = called("train", *words, "--set", "ppo.num_envs=4", "--set", "ppo.rollout=4", "--set", "ppo.minibatch=8")
+@pytest.mark.parametrize("algo", ["ppo", "reinforce"])
+def test_training_with_the_hints_of_a_language_model_needs_no_network(called: Called, tmp_path: Path, algo: str) -> None:
+    words = ("--algo", algo, "--hint", "llm", "--scenario", "one_shot", "--steps", "32", "--out", str(tmp_path / "run"), *TINY)
+    run = called("train", *words, "--set", f"{algo}.num_envs=4", "--set", f"{algo}.rollout=4", "--set", f"{algo}.minibatch=8")
     assert run.status == 0, run.err
     last = read_history(tmp_path / "run")[-1]
     assert int(last["hint_given"]) > 0 and "pocket" in str(last["hint_model"])
@@ -81,6 +83,35 @@ def test_a_run_is_continued_with_its_own_settings(called: Called, tmp_path: Path
     assert again.status == 0, again.err
     other = called("train", "--out", folder, "--resume", "--set", "ppo.clip=0.3", *TINY)
     assert other.status == 2 and "ppo.clip is 0.3, and the run was begun with 0.2" in other.err
+
+
+def test_a_run_that_was_extended_is_continued_as_far_as_it_was_to_go(
+    called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    called("train", "--steps", "128", "--out", str(folder), *TINY)
+    with monkeypatch.context() as impatient:
+        impatient.setattr(Run, "train", interrupted)
+        assert "Saved; continue with" in called("train", "--out", str(folder), "--resume", "--steps", "512").err
+    assert "Continuing in" in called("train", "--out", str(folder), "--resume").err
+    assert read_checkpoint(folder / "checkpoints" / "last").facts["steps"] == 512
+    again = called("train", "--out", str(folder), "--resume")
+    assert again.status == 0 and "Nothing left to do" in again.err and "go on with a larger --steps" in again.err
+
+
+def interrupted(run: Run, report: Any) -> None:
+    report(run.iterate())
+    run.save("last")
+    raise KeyboardInterrupt
+
+
+def test_a_setting_that_a_run_was_begun_with_may_be_said_again(called: Called, tmp_path: Path) -> None:
+    begun = ("--out", str(tmp_path / "run"), "--seed", "3", "--scenario", "lewis", "--set", "ppo.gradient_norm=.inf")
+    called("train", "--steps", "128", *begun, *TINY)
+    again = called("train", "--steps", "256", *begun, "--resume")
+    assert again.status == 0, again.err
+    other = called("train", "--out", str(tmp_path / "run"), "--resume", "--seed", "4")
+    assert other.status == 2 and "seed is 4, and the run was begun with 3" in other.err
 
 
 @pytest.mark.parametrize(
@@ -112,6 +143,10 @@ def test_a_wrong_call_is_answered_and_leaves_nothing(called: Called, tmp_path: P
         (("evaluate", "--agent", "runs/nowhere"), 1, "there is no checkpoint here; expected a run folder"),
         (("compare", "random", "agre_first"), 2, "Did you mean 'agree_first'"),
         (("curves", "nowhere"), 2, "holds no run"),
+        (("curves", "nowhere"), 2, "nowhere holds no run; expected a folder that `edgeworth train` has written."),
+        (("evaluate", "--agent", "random", "--sampled"), 2, "--sampled is for learned negotiators; random plays by a rule"),
+        (("evaluate", "--agent", "bayes", "--agent", "random", "--hint", "llm"), 2, "--hint is for learned negotiators"),
+        (("compare", "bayes", "random", "--sampled"), 2, "--sampled is for learned negotiators"),
     ],
 )
 def test_an_agent_that_is_not_there_is_answered(called: Called, words: tuple[str, ...], status: int, message: str) -> None:
@@ -121,7 +156,7 @@ def test_an_agent_that_is_not_there_is_answered(called: Called, words: tuple[str
 
 def test_a_network_for_smaller_pools_is_refused(called: Called) -> None:
     run = called("evaluate", "--agent", "learned", "--set", "max_count=7", "--episodes", "10")
-    assert run.status == 2 and "trained with up to 4 units of a type, and this game has up to 7" in run.err
+    assert run.status == 2 and "No expert in the box knows pools with up to 7 units of a type, only 4" in run.err
 
 
 def test_curves_are_drawn_from_runs(called: Called, tmp_path: Path) -> None:
@@ -130,3 +165,8 @@ def test_curves_are_drawn_from_runs(called: Called, tmp_path: Path) -> None:
         called("train", "--steps", "512", "--seed", str(seed), "--out", folder, *TINY)
     run = called("curves", *folders, "--figure", str(tmp_path / "curves.png"), "--json")
     assert json.loads(run.out)["curves"][0]["seeds"] == [0, 1] and (tmp_path / "curves.png").is_file()
+    called("train", "--steps", "512", "--scenario", "one_shot", "--out", str(tmp_path / "b"), *TINY)
+    found = json.loads(called("curves", str(tmp_path / "b"), "--yardstick-episodes", "20", "--json").out)["yardsticks"]
+    assert 0.0 < found["random"] < found["bayes"] < 1.0
+    mixed = called("curves", *folders, str(tmp_path / "b"), "--yardstick-episodes", "20")
+    assert mixed.status == 2 and "The runs play different games" in mixed.err

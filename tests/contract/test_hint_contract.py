@@ -32,7 +32,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "discounted": {"scenario": "discounted", "reservation": (0.3, 0.3)},
     "normalized": {"normalize": True, "opens": "partner"},
     "passes, penalty": {"disagree": "passes", "max_turns": 5, "on_illegal": "penalty"},
-    "empty types": {"min_count": 0, "max_count": 3},
+    "empty types": {"min_count": 0},
 }
 EPISODES = 24
 EVERYBODY = np.ones(EPISODES, np.bool_)

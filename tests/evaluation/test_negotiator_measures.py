@@ -13,7 +13,7 @@ from edgeworth.agents.negotiators.agree_first import AgreeFirst
 from edgeworth.agents.negotiators.bayes import Bayes
 from edgeworth.agents.negotiators.random import RandomLegal
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import DataError
+from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.deals import deal_quality
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.learning_curves import learning_curves
@@ -112,6 +112,13 @@ def test_runs_that_differ_only_in_the_seed_make_one_curve(tmp_path: Path) -> Non
     assert (curve["mean"][0], curve["low"][0], curve["high"][-1]) == (0.2, 0.1, 0.5)
 
 
+def test_more_names_than_curves_are_refused(tmp_path: Path) -> None:
+    runs = [a_run(tmp_path / f"a_seed{seed}", seed, [0.1, 0.3]) for seed in range(2)]
+    assert [curve.name for curve in learning_curves(runs, ["mine"])] == ["mine"]
+    with pytest.raises(InvalidOption, match=r"2 names were given, and the runs make 1 curve, .* give a name for each curve"):
+        learning_curves(runs, ["mine", "yours"])
+
+
 def test_a_run_without_a_history_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a: has fewer than two lines"):
         learning_curves([a_run(tmp_path / "a", 0, [0.1])])
@@ -119,7 +126,9 @@ def test_a_run_without_a_history_is_named(tmp_path: Path) -> None:
 
 def test_curves_and_scores_are_drawn(tmp_path: Path) -> None:
     curves = learning_curves([a_run(tmp_path / f"a_seed{seed}", seed, [0.1, 0.3 + seed / 10]) for seed in range(2)])
-    draw_learning_curves({"curves": [curve.as_dict() for curve in curves], "yardsticks": {"blind Bayes": 0.66}}, tmp_path / "curves.png")
+    draw_learning_curves(
+        {"curves": [curve.as_dict() for curve in curves], "yardsticks": {"random": 0.15, "bayes": 0.66}}, tmp_path / "curves.png"
+    )
     estimate = {"value": 0.6, "low": 0.58, "high": 0.62, "n": 10}
     agents = [{"agent": "mine", "share_of_maximum": estimate}]
     result = {

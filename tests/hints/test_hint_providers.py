@@ -15,9 +15,10 @@ from edgeworth.agents.hints.none import NoHints
 from edgeworth.agents.hints.provider import ask_once, hints_of
 from edgeworth.agents.hints.random import RandomHints
 from edgeworth.agents.negotiators.bayes import Bayes as BayesNegotiator
+from edgeworth.agents.negotiators.boxed import Boxed
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import FallbackUsed, InvalidOption
+from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -146,13 +147,17 @@ def test_random_hints_differ_from_step_to_step_and_come_back_with_the_seed() -> 
     assert len(set(seen)) == 3
 
 
-def test_an_expert_without_a_checkpoint_says_aloud_that_it_is_greedy() -> None:
-    batch, expert = begun(3), Expert()
-    with pytest.warns(FallbackUsed, match="no checkpoint.*greedy rule"):
-        expert.check(batch)
-    assert expert.counters == {"fallback": "greedy"}
+def test_an_expert_without_a_checkpoint_is_the_one_in_the_box() -> None:
+    batch, expert = begun(40), Expert()
+    expert.check(batch)
     hints = expert.give(batch, everybody(batch))
-    assert hints.acts.tolist() == [0, 0, 0] and (hints.shares == batch.views[:, :3]).all() and hints.at(0).confidence == pytest.approx(0.8)
+    acts, shares = Boxed().choose(batch)
+    assert hints.acts.tolist() == acts.tolist() and (hints.shares == shares).all() and expert.counters == {"expert": "in the box: classic"}
+
+
+def test_following_the_expert_earns_nearly_what_the_plan_does() -> None:
+    by_expert, by_bayes = (play_episodes(BargainingConfig(), Follower(provider), 400, seed=1) for provider in (Expert(), Bayes()))
+    assert by_expert.reward.mean() > 0.95 * by_bayes.reward.mean()
 
 
 # Bayes

@@ -13,7 +13,7 @@ import pytest
 from conversations import GREEDY, ask, only_failure, texts
 from fault_server import KEY, FaultServer
 
-from edgeworth.errors import EdgeworthError, InvalidOption, MissingExtra, ModelUnavailable
+from edgeworth.errors import EdgeworthError, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
 from edgeworth.llm.cache import Cache
 from edgeworth.llm.client import Completion, Failure, Reason, Sampling, TokenLogprob
 from edgeworth.llm.openai_compatible import VLLM, Groq, LlamaCpp, Ollama, OpenAI, OpenAICompatible
@@ -384,3 +384,8 @@ def test_openai_itself_hears_which_organisation_is_meant(monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENAI_ORG_ID", "org-7")
     sdk, _ = OpenAI("m")._sdk()
     assert sdk.organization == "org-7" and sdk.max_retries == 0
+
+
+def test_a_mistyped_way_of_asking_for_structure_is_answered_with_its_neighbour() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'json_object'"):
+        VLLM("m", structured="jsn_object")  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from local_prompts import hint_moments
 from edgeworth.llm.client import Completion, Failure, Sampling
 from edgeworth.llm.huggingface import HuggingFace
 from edgeworth.llm.openai_compatible import VLLM
+from edgeworth.llm.pocket import FOLDER, Pocket
 from edgeworth.llm.stack import open_client
 from edgeworth.protocol import Accepted, parse_reply
 
@@ -84,14 +85,17 @@ def test_a_server_that_finds_a_prompt_too_long_is_understood(schema_server: str)
     assert isinstance(reply, Failure) and reply.reason == "too_long" and "It says 'The prompt has 15,004 tokens" in reply.message
 
 
-def test_the_server_of_transformers_answers(tiny_folder: Path, tiny: HuggingFace, tmp_path: Path) -> None:
-    port = free_port()
+def test_the_server_of_transformers_gives_the_hints_of_the_pocket_model(tmp_path: Path) -> None:
+    port, moments = free_port(), hint_moments(4)
+    batch = [moment.messages for moment in moments]
     (tmp_path / "hub").mkdir()
-    serve = [str(Path(sys.executable).with_name("transformers")), "serve", str(tiny_folder), "--device", "cpu", "--dtype", "float32"]
+    serve = [str(Path(sys.executable).with_name("transformers")), "serve", str(FOLDER), "--device", "cpu", "--dtype", "float32"]
     with running([*serve, "--port", str(port)], port, "/health", tmp_path) as address:
-        client = open_client("llama_cpp", model=str(tiny_folder), base_url=address, cache=tmp_path / "replies.sqlite")
+        client = open_client("llama_cpp", model=str(FOLDER), base_url=address, cache=tmp_path / "replies.sqlite")
         client.check()
-        replies = client.complete(ask("hello", "Moves left: 3"), Sampling(max_tokens=6))
-        client.complete(ask("hello"), Sampling(max_tokens=6))
-    assert texts(replies) == texts(tiny.complete(ask("hello", "Moves left: 3"), Sampling(max_tokens=6)))
+        replies = client.complete(batch, Sampling(max_tokens=64))
+        client.complete(batch[:1], Sampling(max_tokens=64))
+    here = Pocket(dtype="float32").complete(batch, Sampling(max_tokens=64))
+    assert texts(replies) == texts(here)
+    assert all(isinstance(parse_reply(text, moment.schema), Accepted) for text, moment in zip(texts(replies), moments, strict=True))
     assert client.counters.snapshot()["cache_hits"] == 1

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgeworth.errors import UnknownKey
 from edgeworth.training.curriculum import shape_for, stages_of
 from edgeworth.training.learner import Learner
 from edgeworth.training.run import make_learner
@@ -15,6 +16,7 @@ from edgeworth.training.settings import settings_of
 CASES: dict[str, dict[str, Any]] = {
     "ppo": {"algo": "ppo"},
     "ppo, options": {"algo": "ppo", "ppo": {"clip_value": 0.2, "entropy": 0.01, "target_kl": 0.002, "lr_schedule": "linear"}},
+    "ppo, a small last minibatch": {"algo": "ppo", "ppo": {"minibatch": 190, "target_kl": 9e-5}},
     "ppo, hints": {"algo": "ppo", "hints": {"mode": "random", "k": 2, "hold_last": True, "age": True}},
     "ppo, entropy falls": {"algo": "ppo", "ppo": {"entropy": 0.1, "entropy_schedule": "linear"}, "num_train_steps": 800},
     "reinforce": {"algo": "reinforce"},
@@ -42,6 +44,20 @@ def test_both_backends_learn_the_same_from_the_same_moves(name: str) -> None:
             assert one[key] == pytest.approx(other[key], rel=2e-3, abs=2e-4, nan_ok=True), key
     np.testing.assert_allclose(fused.parameters, reference.parameters, atol=2e-5)
     assert fused.state()["episodes"].tobytes() == reference.state()["episodes"].tobytes()
+
+
+def test_the_limit_of_the_divergence_weighs_minibatches_by_their_samples() -> None:
+    made = [learner(backend, **CASES["ppo, a small last minibatch"]).iterate() for backend in ("fused", "torch")]
+    assert [metrics["epochs"] for metrics in made] == [
+        3,
+        3,
+    ]  # the four samples of the last minibatch, weighed as the 190, would stop it at 2
+
+
+@pytest.mark.parametrize("backend", ["fused", "torch"])
+def test_options_that_random_hints_do_not_have_are_refused(backend: str) -> None:
+    with pytest.raises(UnknownKey, match="setting of hint provider random 'model'"):
+        learner(backend, algo="ppo", hints={"mode": "random", "options": {"model": "x"}})
 
 
 @pytest.mark.parametrize("algo", ["ppo", "reinforce"])

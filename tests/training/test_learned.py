@@ -43,7 +43,9 @@ def test_it_makes_the_likeliest_move_of_the_network(tmp_path: Path) -> None:
     stated = np.isin(acts, [0, 1, 4])
     assert shares[stated].tolist() == outlook.shares.argmax(2).numpy()[stated].tolist() and not shares[~stated].any()
     chances = policy.log_prob(outlook, torch.from_numpy(acts), torch.from_numpy(shares)).exp()
-    np.testing.assert_allclose(agent.chances(batch, acts, shares), chances, atol=1e-5)
+    advised = agent.advise(batch)
+    assert advised[0].tolist() == acts.tolist() and advised[1].tolist() == shares.tolist()
+    np.testing.assert_allclose(advised[2], chances, atol=1e-5)
 
 
 def test_drawn_moves_are_a_function_of_the_seed(tmp_path: Path) -> None:
@@ -98,6 +100,12 @@ def test_an_expert_with_a_checkpoint_advises_what_the_network_would_do(tmp_path:
     acts, shares = Learned(path).choose(batch)
     assert hints.given.tolist() == due.tolist() and hints.acts[due].tolist() == acts[due].tolist()
     assert hints.shares[due].tolist() == shares[due].tolist() and 0.0 < hints.confidences[due].min() <= 1.0
-    assert expert.counters == {"checkpoint": str(path)}
+    assert expert.counters == {"expert": str(path)}
     with pytest.raises(InvalidOption, match="up to 6"):
         expert.check(begun(1, max_count=6))
+
+
+def test_an_expert_that_was_trained_with_hints_asks_once_for_every_hint_it_gives(tmp_path: Path) -> None:
+    expert, batch = Expert(str(kept(tmp_path / "agent", 28, HintSettings("bayes")))), begun(50, seed=2)
+    expert.give(batch, np.ones(50, np.bool_))
+    assert expert.negotiator is not None and expert.negotiator._feeds[0].asked == 50

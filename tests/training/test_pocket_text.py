@@ -12,6 +12,7 @@ import pytest
 
 from edgeworth.agents.hints.bayes import planned_hints
 from edgeworth.config import BargainingConfig
+from edgeworth.games.auction.action import FIELDS, mechanism_rows
 from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_reply import hint_schema
@@ -20,6 +21,7 @@ from edgeworth.protocol import Accepted, Rejection, parse_reply
 from edgeworth.training import pocket_hints, pocket_mechanisms
 from edgeworth.training.pocket_corpus import CorpusSettings, Teachers, examples_of, jobs_of, make_teachers, system_messages
 from edgeworth.training.pocket_hints import ANY_REPLY, Example, Talks, lessons
+from edgeworth.training.pocket_mechanisms import MOVED_BY
 from edgeworth.training.pocket_plans import PlanTable, make_table
 from edgeworth.training.pocket_split import MARKET_SEEDS, held_out
 
@@ -128,16 +130,28 @@ def test_against_a_partner_that_concedes_an_offer_as_good_as_the_plan_is_taken(c
     talks = Talks(1.0, options={"partner": "conceder"})
     taken = [e for e in pocket_hints.talk_examples(talks, classic, 300, seed=1) if json.loads(e.reply)["act_type"] == AGREE]
     assert len(taken) > 20
+    rejected = 0
     for user, _ in taken:
-        offer = re.search(r"leaves me: ([\d,]+)", user)
-        assert offer is not None
+        counts, points = (np.array([half]) for half in half_of(user))
+        offer, left = re.search(r"leaves me: ([\d,]+)", user), re.search(r"Moves left: (\d+)", user)
+        assert offer is not None and left is not None
+        made = 10 - int(left[1])
+        act, share, _ = classic.hints(counts, points, np.array([made % 2]), np.array([made // 2]))
+        worth = int(np.array([int(n) for n in offer[1].split(",")]) @ points[0])
+        assert act[0] == AGREE or worth >= int(share[0] @ points[0])
+        rejected += act[0] != AGREE
+    assert rejected > 10, "the plan for another partner would have asked for something"
 
 
 def test_the_teachers_mechanisms_come_from_the_box_or_lie_near_one(teachers: Teachers) -> None:
-    library = {tuple(row)[2:7] for row in teachers.watcher.library.tolist()}
-    for game, (user, reply) in written(True, teachers):
-        if game == "mechanism":
-            assert tuple(int(json.loads(reply)[name]) for name in list(MECHANISM_SCHEMA.keys)[2:7]) in library, user
+    library, farthest = teachers.watcher.library, 5.0 * np.array(list(MOVED_BY.values()))
+    words = [name for name in FIELDS if name not in MOVED_BY]
+    for game, (user, reply) in written(False, teachers):
+        if game == "mechanism" and not user.endswith(ANY_REPLY):
+            row = mechanism_rows([json.loads(reply)])[0]
+            alike = library[[all(row[name] == other[name] for name in words) for other in library]]
+            distances = [[abs(row[name] - other[name]) for name in MOVED_BY] for other in alike]
+            assert any((np.array(distance) <= farthest).all() for distance in distances), user
 
 
 def test_the_system_messages_are_those_of_the_prompts() -> None:

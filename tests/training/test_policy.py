@@ -99,6 +99,13 @@ def test_a_masked_head_gets_no_gradient_and_none_is_a_nan() -> None:
     outlook = made(*situations())
     (made.entropies(outlook).move.sum() + made.log_prob(outlook, torch.tensor([0, 1, 2]), torch.zeros(3, 3).long()).sum()).backward()
     assert all(torch.isfinite(p.grad).all() for p in made.parameters() if p.grad is not None)
+    made.zero_grad()
+    features, legal, caps = situations()
+    outlook = made(features, legal[[1, 1, 1]], caps)  # AGREE is masked throughout
+    (made.entropies(outlook).move.sum() + made.log_prob(outlook, torch.tensor([0, 1, 3]), torch.zeros(3, 3).long()).sum()).backward()
+    weight, bias = made.heads.weight.grad, made.heads.bias.grad
+    assert weight is not None and bias is not None and not weight[AGREE].any() and not bias[AGREE]
+    assert all(weight[act].any() for act in range(5) if act != AGREE)
 
 
 def test_moves_are_drawn_with_their_probabilities_and_never_an_illegal_one() -> None:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeworth import runlog
-from edgeworth.errors import DataError, InvalidOption, RunStopped
-from edgeworth.runlog import find_checkpoint, read_checkpoint, read_history
+from edgeworth import catalog, runlog
+from edgeworth.agents.hints.random import RandomHints
+from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
+from edgeworth.runlog import find_checkpoint, read_checkpoint, read_config, read_history
 from edgeworth.training.run import Run
 from edgeworth.training.settings import TrainSettings, settings_of
 
@@ -57,7 +58,8 @@ def test_a_run_leaves_its_settings_numbers_and_checkpoints(tmp_path: Path) -> No
         "checkpoints",
     }
     assert len(list(folder.glob("events.out.tfevents.*"))) == 1
-    assert json.loads((folder / "run.json").read_text())["command"] == "edgeworth train …"
+    facts = json.loads((folder / "run.json").read_text())
+    assert facts["command"] == "edgeworth train …" and all(facts[package] for package in ("edgeworth", "numba", "numpy", "scipy"))
     rows = list(csv.DictReader((folder / "metrics.csv").open()))
     assert [int(row["iteration"]) for row in rows] == list(range(1, len(rows) + 1)) and int(rows[-1]["steps"]) == line["steps"]
     assert {"reward", "share_of_maximum", "deal_rate", "approx_kl", "clip_fraction", "entropy_act", "entropy_share"} <= rows[0].keys()
@@ -111,6 +113,50 @@ def test_what_holds_no_run_cannot_be_continued(tmp_path: Path, what: str) -> Non
         Run.resume(small(), folder)
 
 
+@pytest.mark.parametrize(("package", "needed"), [("tensorboard.compat.proto", "tensorboard"), ("safetensors.numpy", "safetensors")])
+def test_a_run_that_could_not_be_written_down_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, needed: str
+) -> None:
+    settings = small(iterations=1, logging={**QUIET, "tensorboard": True})
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, package, None)
+        with pytest.raises(MissingExtra, match=f"needs {needed}"):
+            Run.begin(settings, tmp_path / "run", "")
+    assert not (tmp_path / "run").exists()
+    Run.begin(settings, tmp_path / "run", "").close()
+
+
+def test_a_run_that_is_extended_remembers_how_far(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    Run.begin(small(iterations=2), folder, "").train()
+    assert Run.resume(small(iterations=2), folder).over
+    run = Run.resume(small(iterations=4), folder)
+    run.iterate()
+    assert read_config(folder)["num_train_steps"] == 4 * 128 and not run.over
+    assert Run.resume(small(iterations=1), folder).over and read_config(folder)["num_train_steps"] == 4 * 128
+
+
+class Holder(RandomHints):
+    """Random hints by somebody who holds something."""
+
+    closed = 0
+
+    def close(self) -> None:
+        type(self).closed += 1
+
+
+@every_learner
+def test_a_run_lets_go_of_what_its_hints_giver_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str, backend: str) -> None:
+    monkeypatch.setitem(catalog.HINTS, "holder", f"{__name__}:Holder")
+    monkeypatch.setattr(Holder, "closed", 0)
+    stages = [{"from": 200, "env": {"max_turns": 4}}]
+    run = Run.begin(small(algo, backend, iterations=3, hints={"mode": "holder"}, curriculum=stages), tmp_path / "run", "")
+    run.train()
+    assert Holder.closed == 1  # that of the first stage
+    run.close()
+    assert Holder.closed == 2
+
+
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 @every_learner
 def test_a_loss_that_is_no_number_stops_the_run_and_says_where(tmp_path: Path, algo: str, backend: str) -> None:
@@ -122,6 +168,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_says_where(tmp_path: Path, a
     assert tensors(tmp_path / "run") == before
     kept = read_checkpoint(tmp_path / "run" / "checkpoints" / "diverged")
     assert all(np.isfinite(array).all() for name, array in kept.tensors.items() if not name.startswith("learner."))
+    assert not any(name.startswith("learner.") for name in kept.tensors)
 
 
 # Disks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,18 @@ def test_another_partner_or_hint_comes_with_options_of_its_own() -> None:
     assert other.game.partner_options == {} and other.hints.options == {}
 
 
+def test_options_left_empty_in_a_file_are_none(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("hints:\n  mode: random\n  options:\n")
+    for changes in ({}, {"hints": {"mode": "random"}}, {"hints": {"mode": "bayes"}}, {"hints": {"k": 2, "options": None}}):
+        assert load_settings(tmp_path / "run.yaml", changes).hints.options == {}
+
+
+def test_an_infinite_setting_is_written_and_read_back() -> None:
+    settings = settings_of({"ppo": {"gradient_norm": float("inf")}})
+    for back in (yaml.safe_load(yaml.safe_dump(as_mapping(settings))), json.loads(json.dumps(as_mapping(settings)))):
+        assert settings_of(back) == settings
+
+
 def test_a_number_without_a_point_is_a_number() -> None:
     assert settings_of({"ppo": {"learning_rate": "6e-4"}}).ppo.learning_rate == 6e-4
 
@@ -60,6 +73,11 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"ppo": {"learning_rate": "fast"}}, InvalidOption, "learning_rate is 'fast'; expected a number"),
     ({"ppo": {"learning_rate": -1.0}}, InvalidOption, "learning_rate is -1.0; expected more than 0"),
     ({"ppo": {"gamma": 1.5}}, InvalidOption, "gamma is 1.5; expected 0.0 to 1.0"),
+    ({"ppo": {"target_kl": -1}}, InvalidOption, "target_kl is -1.0; expected more than 0"),
+    ({"ppo": {"clip_value": -0.2}}, InvalidOption, "clip_value is -0.2; expected more than 0"),
+    ({"reinforce": {"reward_scale": 0}}, InvalidOption, "reward_scale is 0.0; expected more than 0"),
+    ({"ppo": {"entropy": float("nan")}}, InvalidOption, "entropy is not a number"),
+    ({"hints": {"options": 3}}, InvalidOption, "options: expected a mapping of settings, got 3"),
     ({"ppo": {"epochs": 2.5}}, InvalidOption, "epochs is 2.5; expected a whole number"),
     ({"ppo": {"minibatch": 10_000}}, InvalidOption, "minibatch is 10000, more than the 64 × 128 samples"),
     ({"ppo": 3}, InvalidOption, "ppo: expected a mapping of settings, got 3"),

@@ -109,14 +109,10 @@ def test_a_curriculum_continued_in_its_second_stage_is_the_one_that_never_stoppe
     assert [line["stage"] for line in read_history(tmp_path / "parts")] == [0, 0, 0, 1, 1, 1]
 
 
-def test_the_fused_backend_says_that_it_cannot_turn_hints_on_and_off(tmp_path: Path) -> None:
-    with pytest.raises(InvalidOption, match="hints in some stages and none in others needs the torch backend; use --backend torch"):
-        Run.begin(course({"from": 300, "hints": {"mode": "random"}}, backend="fused"), tmp_path / "run", "")
-
-
-def test_hints_come_and_go_and_their_counts_add_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["fused", "torch"])
+def test_hints_come_and_go_and_their_counts_add_up(tmp_path: Path, backend: str) -> None:
     stages = ({"from": 0, "hints": {"mode": "random"}}, {"from": 200}, {"from": 400, "hints": {"mode": "bayes"}})
-    run = Run.begin(course(*stages, env={"scenario": "one_shot"}), tmp_path / "run", "")
+    run = Run.begin(course(*stages, backend=backend, env={"scenario": "one_shot"}), tmp_path / "run", "")
     run.train()
     asked = [line.get("hint_asked", 0) for line in read_history(tmp_path / "run")]
     assert asked == sorted(asked) and asked[1] == asked[2] < asked[-1]

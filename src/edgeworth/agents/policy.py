@@ -49,12 +49,12 @@ class Entropies(NamedTuple):
 
 
 class Policy(nn.Module):
-    """Features in, an outlook out."""
+    """What is read of situations in, an outlook out; item types stay in the order in which they are read."""
 
     def __init__(self, shape: PolicyShape, parameters: NDArray[np.float32] | None = None) -> None:
         super().__init__()
         self.shape = shape
-        widths = [shape.features, *[shape.hidden] * shape.layers]
+        widths = [shape.inputs, *[shape.hidden] * shape.layers]
         self.trunk = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
         self.heads = nn.Linear(widths[-1], shape.heads)
         self.register_buffer("states_share", torch.tensor(STATES_SHARE, dtype=torch.float32), persistent=False)

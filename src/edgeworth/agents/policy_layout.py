@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.errors import InvalidOption
+from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.bargaining.state import BASE_FEATURES
-from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, Act
+from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, UTILITY_LIMIT, Act
 from edgeworth.seeding import generator
 
+Reading = Literal["plain", "ordered", "fine"]
+
 ACTS = len(Act)
+READINGS = ("plain", "ordered", "fine")
+"""How a network reads a situation; see `agents/network/reading.py`."""
+POINT_KNOTS, TIME_KNOTS = UTILITY_LIMIT + 1, 10
+"""Over how many knots a fine reading spreads the points of a type, and the time left."""
 TRUNK_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Scales of the orthogonal first weights (Engstrom et al. 2020, Andrychowicz et al. 2021)."""
 
@@ -28,18 +35,27 @@ class PolicyShape:
     """The sizes of a network; two networks of the same shape have the same vector."""
 
     features: int = BASE_FEATURES
-    """Inputs: the base features, and those of a hint where there is one."""
+    """What is seen: the base features, and those of a hint where there is one."""
     units: int = 4
     """Most units of an item type in the pool."""
     hidden: int = 64
     """Units of a trunk layer."""
     layers: int = 2
     """Trunk layers."""
+    reading: Reading = "plain"
+    """In which order, and how finely, the features are read."""
 
     def __post_init__(self) -> None:
+        if self.reading not in READINGS:
+            raise UnknownName("reading", self.reading, READINGS)
         for name in ("features", "units", "hidden", "layers"):
             if getattr(self, name) < 1:
                 raise InvalidOption(f"{name} is {getattr(self, name)}; expected 1 or more.")
+
+    @property
+    def inputs(self) -> int:
+        """Inputs of the network: the features, and the knots of a fine reading."""
+        return self.features + (self.reading == "fine") * (ITEM_TYPES * (self.units + 1 + POINT_KNOTS) + TIME_KNOTS)
 
     @property
     def logits(self) -> int:
@@ -54,7 +70,7 @@ class PolicyShape:
     def tensors(self) -> dict[str, tuple[int, ...]]:
         """The names and shapes of the parameters, in the order of the vector; a weight has one row per output."""
         named: dict[str, tuple[int, ...]] = {}
-        inputs = self.features
+        inputs = self.inputs
         for layer in range(self.layers):
             named[f"trunk.{layer}.weight"], named[f"trunk.{layer}.bias"] = (self.hidden, inputs), (self.hidden,)
             inputs = self.hidden

@@ -1,5 +1,5 @@
 """The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | hint | hints | train | evaluate |
-compare | curves | designers | pocket | bench`.
+compare | curves | study | parse | designers | pocket | bench`.
 
 Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
 1 a run that failed.
@@ -21,9 +21,11 @@ from edgeworth.cli import (
     hint,
     hints,
     market,
+    parse,
     play,
     pocket,
     sensitivity,
+    study,
     train,
     yardstick,
 )
@@ -48,6 +50,8 @@ app.command("train")(train.train_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("compare")(evaluate.compare_command)
 app.command("curves")(curves.curves_command)
+app.command("study")(study.study_command)
+app.command("parse")(parse.parse_command)
 app.command("hint")(hint.hint_command)
 app.add_typer(hints.app, name="hints")
 app.add_typer(designers.app, name="designers")

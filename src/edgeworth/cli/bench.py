@@ -1,4 +1,5 @@
-"""`edgeworth bench`: how fast the games are, against plain Python, NumPy and OpenSpiel, and how fast the pocket model writes.
+"""`edgeworth bench`: how fast the games are, against plain Python, NumPy and OpenSpiel, how fast negotiators are trained, against
+torch and Stable-Baselines3, and how fast the pocket model writes.
 
 The yardsticks live in `benchmarks/` at the root of a checkout and are not part of the installed package.
 """
@@ -7,7 +8,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +18,7 @@ from rich.table import Table
 
 from edgeworth.cli.console import AsJson, Seed, command_line, deliver, out
 from edgeworth.cli.progress import progress
-from edgeworth.errors import InvalidOption
+from edgeworth.errors import InvalidOption, MissingExtra
 from edgeworth.llm.stack import make_client
 
 app = typer.Typer(help="Measure speed, with the marks it should reach.", no_args_is_help=True)
@@ -75,6 +78,31 @@ def bench_market(
     deliver(result, as_json, out_file, lambda: _show(result, *titles))
 
 
+@app.command("train")
+def bench_train(
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")] = 5,
+    seconds: Annotated[float, typer.Option(min=0.01, help="CPU seconds per measurement, at least one iteration.")] = 1.0,
+    seed: Seed = 0,
+    peer_quality: Annotated[
+        bool,
+        typer.Option("--peer-quality/--no-peer-quality", help="Also train Stable-Baselines3 to 95 % of the plateau (some ten minutes)."),
+    ] = True,
+    out_file: Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare trainers: fused, torch, torch with distribution objects, Stable-Baselines3; steps per second and time to quality.
+
+    Example: edgeworth bench train --repeats 5 --no-peer-quality
+    """
+    if find_spec("stable_baselines3") is None:
+        raise MissingExtra("Comparing trainers", "stable-baselines3", "bench")
+    measure = load_benchmark("bench_train").run
+    with progress() as task:
+        measured = measure(repeats=repeats, seconds=seconds, seed=seed, peer_quality=peer_quality, progress=task("measuring"))
+    result = {"command": command_line(), **measured}
+    deliver(result, as_json, out_file, lambda: _show_train(result))
+
+
 @app.command("llm")
 def bench_llm(
     repeats: Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")] = 5,
@@ -119,6 +147,24 @@ def _show_llm(result: dict[str, Any]) -> None:
         out.print(_rates_table({"entries": part}, f"{kind.capitalize()} per CPU second, one core", f"{kind}/s", base, "times plain"))
         out.print()
     out.print(_marks_table(result))
+
+
+def _show_train(result: dict[str, Any]) -> None:
+    out.print(_rates_table(result, "Steps per CPU second, one core", "steps/s", "sb3", "times SB3"))
+    out.print()
+    out.print(_quality_table(result["quality"]))
+    out.print()
+    out.print(_marks_table(result))
+
+
+def _quality_table(quality: dict[str, Any]) -> Table:
+    title = f"CPU seconds to {quality['goal']:.3f} of the maximum, 95 % of the plateau of {quality['plateau']:.3f}"
+    shown = _table(title, "entry", "seconds", "quartiles", "steps", "reached")
+    for entry in quality["entries"].values():
+        low, high = entry["interquartile_range"]
+        reached = f"{sum(entry['reached'])} of {len(entry['reached'])}"
+        shown.add_row(entry["label"], f"{entry['median']:,.3g}", f"{low:,.3g} – {high:,.3g}", f"{median(entry['moves']):,.0f}", reached)
+    return shown
 
 
 def _rates_table(result: dict[str, Any], title: str, unit: str, base: str, times: str) -> Table:

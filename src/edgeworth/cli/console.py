@@ -44,9 +44,15 @@ def complain(message: str) -> None:
     err.print(f"[bold red]edgeworth:[/] {escape(message)}", markup=True, soft_wrap=True)
 
 
-def command_line() -> str:
-    """The command that is running, as one would type it."""
-    return "edgeworth " + " ".join(shlex.quote(arg) for arg in sys.argv[1:])
+def command_line(*elsewhere: Path) -> str:
+    """The command that is running, as one would type it; paths from elsewhere by their last name, as others have them elsewhere."""
+
+    def shown(arg: str) -> str:
+        flag, sign, value = arg.partition("=") if arg.startswith("--") else ("", "", arg)
+        names = [path.resolve().name for path in elsewhere if value and Path(value) == path]
+        return f"{flag}{sign}{names[0]}" if names else arg
+
+    return "edgeworth " + " ".join(shlex.quote(shown(arg)) for arg in sys.argv[1:])
 
 
 def print_json(value: Any) -> None:
@@ -115,20 +121,25 @@ def _mix(text: str) -> dict[str, float]:
     return shares
 
 
-def changed(options: dict[str, Any], settings: list[str] | None, example: str) -> dict[str, Any]:
-    """The options with every `--set NAME=VALUE` in its place."""
+def changed(options: dict[str, Any], settings: list[str] | None, example: str, flag: str = "--set") -> dict[str, Any]:
+    """The options with every `--set NAME=VALUE`, or what the flag is called, in its place."""
     for setting in settings or []:
         name, sign, text = setting.partition("=")
-        if not sign:
-            raise InvalidOption(f"--set {setting}: expected NAME=VALUE, for example {example}.")
-        _place(options, name.strip(), yaml.safe_load(text))
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise InvalidOption(f"{flag} {setting}: the value cannot be read; put words with special characters in quotes.") from error
+        if not sign or not _place(options, name.strip(), value):
+            raise InvalidOption(f"{flag} {setting}: expected NAME=VALUE, for example {example}.")
     return options
 
 
-def _place(options: dict[str, Any], name: str, value: Any) -> None:
-    """Put `a.b=value` where it belongs."""
+def _place(options: Any, name: str, value: Any) -> bool:
+    """Put `a.b=value` where it belongs, if that is a place for settings."""
+    if not isinstance(options, dict):
+        return False
     head, _, rest = name.partition(".")
     if rest:
-        _place(options.setdefault(head, {}), rest, value)
-    else:
-        options[head] = value
+        return _place(options.setdefault(head, {}), rest, value)
+    options[head] = value
+    return True

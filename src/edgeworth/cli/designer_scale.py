@@ -86,7 +86,6 @@ def designer_scale(
         "notes": notes,
         "populations": {name: [row.as_dict() for row in rows] for name, rows in tables.items()},
     }
-    draw(result, figure, "edgeworth.evaluation.designer_figures:draw_designers")
 
     def show() -> None:
         for name, rows in tables.items():
@@ -96,6 +95,7 @@ def designer_scale(
             err.print(note, soft_wrap=True, markup=False)
 
     deliver(result, as_json, out_file, show)
+    draw(result, figure, "edgeworth.evaluation.designer_figures:draw_designers")
 
 
 def _about(model: PlacedModel) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from edgeworth.agents.negotiators.named import negotiator_of
+from edgeworth.agents.negotiators.named import is_learned, negotiator_of
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.cli.console import AsJson, Partner, Scenario, Seed, Settings, command_line, deliver, draw, err, game_config, out
 from edgeworth.cli.progress import progress
@@ -62,10 +62,10 @@ def evaluate_command(
     Example: edgeworth evaluate --agent runs/mine --agent bayes --agent agree_first --scenario lewis --episodes 2000 --figure scores.png
     """
     config = game_config(scenario, partner, settings)
-    agents = {name: negotiator_of(name, *_for_learned(name, sampled, hint)) for name in agent}
+    agents = _agents(agent, sampled, hint)
     ends, found = _played(config, agents, episodes, yardstick_episodes, seed)
     rows = [measured(name, config, played, ends) for name, played in found.items()]
-    result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": _ends(ends), "agents": [row.as_dict() for row in rows]}
+    result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": [row.as_dict() for row in rows]}
     draw(result, figure, "edgeworth.evaluation.training_figures:draw_scores")
     deliver(result, as_json, out_file, lambda: _show(scenario, rows, ends))
 
@@ -88,7 +88,7 @@ def compare_command(
     Example: edgeworth compare learned agree_first --scenario classic --episodes 5000
     """
     config = game_config(scenario, partner, settings)
-    agents = {name: negotiator_of(name, *_for_learned(name, sampled, None)) for name in dict.fromkeys((first, second))}
+    agents = _agents([first, second], sampled, None)
     ends, found = _played(config, agents, episodes, yardstick_episodes, seed)
     one, other = found[first], found[second]
     comparison = compared(measured(first, config, one, ends), measured(second, config, other, ends), one, other)
@@ -96,12 +96,10 @@ def compare_command(
     deliver(result, as_json, out_file, lambda: _show_comparison(scenario, comparison, ends))
 
 
-def _for_learned(name: str, sampled: bool, hint: str | None) -> tuple[bool, str | None]:
-    """What concerns learned agents, where others are evaluated beside them."""
-    from edgeworth import catalog
-
-    by_rule = name in catalog.NEGOTIATORS and name != "learned"
-    return (False, None) if by_rule else (sampled, hint)
+def _agents(names: list[str], sampled: bool, hint: str | None) -> dict[str, Negotiator]:
+    """The negotiators by name; what is for learned ones passes over the rules beside them, and is refused where there are only rules."""
+    for_rules = (False, None) if any(is_learned(name) for name in names) else (sampled, hint)
+    return {name: negotiator_of(name, *((sampled, hint) if is_learned(name) else for_rules)) for name in names}
 
 
 def _played(
@@ -124,12 +122,6 @@ def _head(scenario: str, config: BargainingConfig, episodes: int, ends: Ends, se
         "seeds": f"{seed} to {seed + episodes - 1}",
         "notes": [] if ends.note is None else [ends.note],
     }
-
-
-def _ends(ends: Ends) -> dict[str, float | None]:
-    """The share of the maximum at both ends of the scale."""
-    shares = {name: played and float(played.reward.sum() / played.maximum.sum()) for name, played in vars(ends).items() if name != "note"}
-    return {"random": shares["random"], "bayes": shares["bayes"]}
 
 
 # For people

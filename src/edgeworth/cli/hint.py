@@ -71,6 +71,7 @@ def hint_command(
         "replay": replay or None,
         "temperature": temperature,
         "max_tokens": max_tokens,
+        "seed": seed if temperature else None,
     }
     giver = _giver(provider, reply, prompt, options)
     batch = moment(config, Asked(counts, mine, theirs, history, moves, player, seed))

@@ -38,6 +38,7 @@ from edgeworth.cli.model_options import (
 from edgeworth.cli.progress import progress
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.hint_measures import (
+    FREE_TEMPERATURE,
     QUANTITY,
     WITHOUT_HINT,
     Adviser,
@@ -51,7 +52,6 @@ app = typer.Typer(help="Who gives hints: list them, and measure what their hints
 
 PROVIDERS = "random,expert,bayes,llm"
 OWN_PROMPT = "configs/llm_prompt.txt"
-FREE_TEMPERATURE = 1.0
 LEGEND = "± is half of the 95 % interval. Same act, same move, value kept: against the Bayes plan, over the hints given."
 
 
@@ -108,15 +108,16 @@ def measure(
     Example: edgeworth hints measure --providers llm --client ollama --model qwen2.5:1.5b --prompt a.txt --prompt b.txt --free
     """
     config = game_config(scenario, partner, settings)
+    warmth = FREE_TEMPERATURE if free and temperature is None else temperature
     asking = {
         "client": client,
         "model": model,
         "client_options": client_options(client_option),
         "cache": cache,
         "replay": replay or None,
-        "temperature": FREE_TEMPERATURE if free and temperature is None else temperature,
+        "temperature": warmth,
         "max_tokens": max_tokens,
-        "seed": seed if free else None,
+        "seed": seed if warmth else None,
     }
     advisers = _advisers(providers, prompt or [], asking, free)
     seeds = choose_seeds(config, contexts, episodes, seed)
@@ -133,8 +134,8 @@ def measure(
         "without_hint": WITHOUT_HINT,
         "measures": [row.as_dict() for row in found],
     }
-    draw(result, figure, "edgeworth.evaluation.hint_figures:draw_hint_measures")
     deliver(result, as_json, out_file, lambda: _show(result, found))
+    draw(result, figure, "edgeworth.evaluation.hint_figures:draw_hint_measures")
     for note in dict.fromkeys(note for row in found for note in row.notes):
         err.print(note, soft_wrap=True, markup=False)
 
@@ -175,11 +176,7 @@ def _seed_words(contexts: str, seeds: list[int]) -> str:
 
 def _show(result: dict[str, Any], found: list[HintMeasure]) -> None:
     out.print(_table(f"{result['scenario']}, {result['contexts']} contexts: what hints are worth", found))
-    out.print(
-        "± is half of the 95 % interval. Same act, same move, value kept: against the Bayes plan, over the hints given.",
-        style="dim",
-        soft_wrap=True,
-    )
+    out.print(LEGEND, style="dim", soft_wrap=True)
     models = [row for row in found if row.model is not None]
     if models:
         out.print()

@@ -74,7 +74,7 @@ def market_command(
         )
     if mechanism is not None and designer is not None:
         raise InvalidOption("--mechanism and --designer exclude each other: a designer posts mechanisms of its own.")
-    asking = {"client": client, "model": model, "prompt": prompt, "cache": cache, "replay": replay, "temperature": temperature}
+    asking = {"client": client, "model": model, "prompt": prompt, "cache": cache, "replay": replay or None, "temperature": temperature}
     asking |= client_options(options)
     posts = poster(_fixed(mechanism), designer, config, seed, asking)
     room = SaleRoom(config, seed)

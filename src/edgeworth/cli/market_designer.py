@@ -78,7 +78,7 @@ def poster(
     fixed: DaedalusAction, designer: str | None, config: AuctionConfig, seed: int, model_options: dict[str, Any]
 ) -> Standing | DesignerAtWork:
     """Who posts the mechanisms: one that stays, or a designer; options of a language model are refused where none is asked."""
-    given = {option: value for option, value in model_options.items() if value is not None and value is not False}
+    given = {option: value for option, value in model_options.items() if value is not None}
     if given and designer != "language_model":
         raise InvalidOption(f"--{next(iter(given))} is about a language model; add --designer language_model.")
     if designer is not None:

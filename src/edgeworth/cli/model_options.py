@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
-from edgeworth.errors import InvalidOption
+from edgeworth.cli.console import changed
 
 ClientName = Annotated[
     str | None,
@@ -33,10 +32,4 @@ MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Long
 
 def client_options(given: list[str] | None) -> dict[str, Any]:
     """Every `--client-option NAME=VALUE`."""
-    options = {}
-    for option in given or []:
-        name, sign, text = option.partition("=")
-        if not sign:
-            raise InvalidOption(f"--client-option {option}: expected NAME=VALUE, for example timeout=10.")
-        options[name.strip()] = yaml.safe_load(text)
-    return options
+    return changed({}, given, "timeout=10", "--client-option")

@@ -38,7 +38,7 @@ def train_command(
 
     Example: edgeworth pocket train --config configs/pocket_tiny.yaml --out runs/pocket_tiny
     """
-    from edgeworth.training.pocket import Trained, load_settings, save, train
+    from edgeworth.training.pocket import Trained, load_settings, read_card, save, train
     from edgeworth.training.pocket_corpus import corpus_at
 
     settings = load_settings(config or config_folder() / "pocket_config.yaml", changed({}, changes, "steps=500"), seed)
@@ -52,8 +52,8 @@ def train_command(
         return save(out_folder, corpus, trained, settings, command_line())
 
     with progress() as task:
-        trained = train(corpus, settings, device, out_folder / "training_log.csv", keep, task("training"))
-    card = keep(trained)
+        train(corpus, settings, device, out_folder / "training_log.csv", keep, task("training"))
+    card = read_card(out_folder)
     err.print(f"Wrote {out_folder}.")
     if as_json:
         print_json(card)
@@ -98,7 +98,7 @@ def _show_scores(scores: PocketScores) -> None:
         table.add_row(name.replace("_", " "), *(str(values[way]) for way in ("free", "held")))
     out.print(table)
     for name, mark in scores.marks().items():
-        out.print(f"{name.replace('_', ' ')}: {mark['found']:.4f}, mark {mark['mark']:g}: {'met' if mark['met'] else 'NOT met'}")
+        out.print(f"{name.replace('_', ' ')}, free: {mark['found']:.4f}, mark {mark['mark']:g}: {'met' if mark['met'] else 'NOT met'}")
 
 
 @app.command("card")

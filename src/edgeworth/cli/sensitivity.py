@@ -50,7 +50,6 @@ def sensitivity_command(
         "seeds": f"{seed} to {seed + episodes - 1}",
         "stages": [entry.as_dict() for entry in found],
     }
-    draw(result, figure, "edgeworth.evaluation.auction_figures:draw_sensitivity")
 
     def show() -> None:
         for entry in found:
@@ -58,6 +57,7 @@ def sensitivity_command(
             out.print()
 
     deliver(result, as_json, out_file, show)
+    draw(result, figure, "edgeworth.evaluation.auction_figures:draw_sensitivity")
 
 
 def _base(mechanism: str | None, stage: str) -> Any:

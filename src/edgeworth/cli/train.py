@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgeworth.cli.console import AsJson, changed, command_line, err, out, print_json
 from edgeworth.errors import FallbackUsed, InvalidOption
-from edgeworth.runlog import Line, read_config
-from edgeworth.training.run import Run, plain
+from edgeworth.runlog import Line, checked_run, read_config
+from edgeworth.training.run import Run
 from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged, settings_of
 
 SHOWN = {
@@ -69,7 +69,10 @@ def train_command(
     folder, wanted = _wanted(config, changes, out_folder, resume)
     with _saying_fallbacks():
         run = Run.resume(wanted, folder) if resume else Run.begin(wanted, folder, command_line())
-        err.print(f"{'Continuing' if resume else 'Training'} in {folder}.", soft_wrap=True)
+        if run.over:
+            err.print(_nothing_left(run, folder), soft_wrap=True)
+        else:
+            err.print(f"{'Continuing' if resume else 'Training'} in {folder}.", soft_wrap=True)
         try:
             with _bar(run, wanted.num_train_steps) as report:
                 last = run.train(report)
@@ -77,7 +80,7 @@ def train_command(
             err.print(f"Saved; continue with: edgeworth train --out {folder} --resume", soft_wrap=True)
             raise
         finally:
-            run.log.close()
+            run.close()
     _deliver(folder, wanted, last, run.progress.best, as_json)
 
 
@@ -89,12 +92,20 @@ def _wanted(config: Path | None, changes: dict[str, Any], out_folder: Path | Non
     if out_folder is None:
         settings = load_settings(config, changes)
         out_folder = default_folder(settings)
-    stored = read_config(out_folder)
+    stored = read_config(checked_run(out_folder))
     steps = changes.get("num_train_steps", stored["num_train_steps"])
     settings = settings_of({**stored, "num_train_steps": steps})
     if config is not None or changes.keys() - {"num_train_steps"}:
-        _refuse_changes(plain(as_mapping(settings)), plain(as_mapping(load_settings(config, {**changes, "num_train_steps": steps}))))
+        changes = {**changes, "num_train_steps": steps}
+        wanted = settings_of(merged(stored, changes)) if config is None else load_settings(config, changes)
+        _refuse_changes(as_mapping(settings), as_mapping(wanted))
     return out_folder, settings
+
+
+def _nothing_left(run: Run, folder: Path) -> str:
+    """That a run is at its end, and how it goes on."""
+    made, wanted = run.learner.steps, run.settings.num_train_steps
+    return f"Nothing left to do: the run in {folder} has made {made:,} moves and was to make {wanted:,}; go on with a larger --steps."
 
 
 def _refuse_changes(stored: Mapping[str, Any], wanted: Mapping[str, Any], path: str = "") -> None:

@@ -99,7 +99,6 @@ def _bargaining(
         "seeds": f"{seed} to {seed + contexts - 1} (blind plans: to {seed + plan_contexts - 1})",
         "scenarios": [table.as_dict() for table in tables],
     }
-    draw(result, figure, "edgeworth.evaluation.figures:draw_yardsticks")
 
     def show() -> None:
         for table in tables:
@@ -109,6 +108,7 @@ def _bargaining(
             out.print()
 
     deliver(result, as_json, out_file, show)
+    draw(result, figure, "edgeworth.evaluation.figures:draw_yardsticks")
 
 
 def _rich_table(table: Yardstick) -> Table:

@@ -54,6 +54,8 @@ WITHOUT_HINT = "agree_first: AGREE where possible, else ask for everything"
 Progress = Callable[[str, int, int], None]
 """Called with what is being computed, how much is done and how much there is."""
 Counts = NDArray[np.float64]
+FREE_TEMPERATURE = 1.0
+"""At which a model is asked when nothing is to hold it."""
 
 
 @dataclass(frozen=True)

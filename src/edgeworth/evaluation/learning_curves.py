@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.errors import DataError
+from edgeworth.errors import DataError, InvalidOption
 from edgeworth.runlog import STEP, Line, read_config, read_history
 
 POINTS = 200
@@ -57,6 +57,11 @@ def learning_curves(folders: Sequence[Path], names: Sequence[str] = ()) -> list[
         if len(lines) < 2:
             raise DataError(folder, "has fewer than two lines in its history; a curve needs more.")
         groups.setdefault(key, []).append((int(config["seed"]), lines, folder))
+    if len(names) > len(groups):
+        raise InvalidOption(
+            f"{len(names)} names were given, and the runs make {len(groups)} curve{'s' if len(groups) > 1 else ''}, since those that differ"
+            " only in the seed are one; give a name for each curve, in their order."
+        )
     return [_curve(group, names[number] if number < len(names) else _name(group)) for number, group in enumerate(groups.values())]
 
 

@@ -59,6 +59,11 @@ class Ends:
         """On how many seeds."""
         return len(self.random.reward)
 
+    def shares(self) -> dict[str, float | None]:
+        """The share of the maximum at both ends."""
+        both = {"random": self.random, "bayes": self.bayes}
+        return {name: None if played is None else float(played.reward.sum() / played.maximum.sum()) for name, played in both.items()}
+
 
 @dataclass(frozen=True)
 class Evaluation:

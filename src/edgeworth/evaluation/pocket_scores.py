@@ -21,7 +21,7 @@ from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.agents.hints.llm import LanguageModelHints
 from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.errors import FallbackUsed
-from edgeworth.evaluation.hint_measures import Adviser, HintMeasure, choose_seeds, measure_hints
+from edgeworth.evaluation.hint_measures import FREE_TEMPERATURE, Adviser, HintMeasure, choose_seeds, measure_hints
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, ratio
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
@@ -31,7 +31,6 @@ Progress = Callable[[str, int, int], None]
 
 MARKS = {"hint_legality": 0.995, "mechanism_legality": 0.995, "hint_over_bayes": 0.97, "mechanism_score": 0.59}
 POPULATION = "stages"
-FREE_TEMPERATURE = 1.0
 
 
 @dataclass(frozen=True)
@@ -78,14 +77,14 @@ class PocketScores:
         }
 
     def marks(self) -> dict[str, dict[str, float | bool]]:
-        """What is asked of the model in the box, and whether it is there: legality when free, worth when held."""
-        over_bayes = self.hints["held"].over_bayes
+        """What is asked of the model in the box when nothing holds it, and whether it is there."""
+        over_bayes = self.hints["free"].over_bayes
         assert over_bayes is not None, "classic talks have a plan"
         found = {
             "hint_legality": self.hints["free"].legality.value,
             "mechanism_legality": self.mechanisms["free"].legality.value,
             "hint_over_bayes": over_bayes.value,
-            "mechanism_score": self.mechanisms["held"].score.value,
+            "mechanism_score": self.mechanisms["free"].score.value,
         }
         return {name: {"found": found[name], "mark": mark, "met": found[name] >= mark} for name, mark in MARKS.items()}
 

@@ -5,6 +5,7 @@ Intervals are percentile bootstraps over episodes, with a seed of their own, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -50,6 +51,17 @@ def mean(values: NDArray[np.float64], seed: int = 0) -> Estimate:
 def paired_difference(values: NDArray[np.float64], others: NDArray[np.float64], seed: int = 0) -> Estimate:
     """The mean of value less other, episode by episode: what two plays of the same seeds differ by."""
     return mean(values - others, seed)
+
+
+def over_seeds(values: Sequence[float]) -> Estimate:
+    """The mean over training seeds with a t interval, since there are few; of one seed the interval is not known."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    n, middle = len(values), float(np.mean(values))
+    if n < 2:
+        return Estimate(middle, float("nan"), float("nan"), n)
+    half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * float(np.std(values, ddof=1)) / n**0.5
+    return Estimate(middle, middle - half, middle + half, n)
 
 
 def _resampled_ratios(numerators: NDArray[np.float64], denominators: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:

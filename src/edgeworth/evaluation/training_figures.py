@@ -11,6 +11,8 @@ from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, pyplot, save_figure
 STYLES = (("-", ACCENT), ("--", INK), (":", "#a34a28"), ("-.", "#5b7a1d"))
 TITLE_WIDTH = 100
 NAME_WIDTH = 28
+YARDSTICKS = {"random": "random", "bayes": "blind Bayes"}
+"""The ends of the scale by their keys in a result, and their names in a figure."""
 
 
 def draw_learning_curves(result: dict[str, Any], path: Path) -> None:
@@ -25,7 +27,7 @@ def draw_learning_curves(result: dict[str, Any], path: Path) -> None:
             label = f"{curve['name']} ({len(curve['seeds'])} seed{'s' if len(curve['seeds']) > 1 else ''})"
             axes.fill_between(along, share["low"], share["high"], color=colour, alpha=0.18, linewidth=0)
             axes.plot(along, share["mean"], line, color=colour, lw=1.6, label=label)
-        for name, value in result.get("yardsticks", {}).items():
+        for name, value in yardsticks(result):
             axes.axhline(value, color=INK, lw=0.8, ls=(0, (1, 3)), zorder=0)
             axes.text(axes.get_xlim()[1], value, f" {name}", va="center", fontsize=8)
         axes.set_xlabel(unit, fontsize=9)
@@ -35,6 +37,11 @@ def draw_learning_curves(result: dict[str, Any], path: Path) -> None:
     figure.suptitle("\n".join(textwrap.wrap(finding(result), TITLE_WIDTH)), fontsize=10, x=0.01, ha="left")
     figure.tight_layout()
     save_figure(plt, figure, path)
+
+
+def yardsticks(result: dict[str, Any]) -> list[tuple[str, float]]:
+    """The ends of the scale that a result has, by their names."""
+    return [(YARDSTICKS[key], value) for key, value in result.get("yardsticks", {}).items() if value is not None]
 
 
 def finding(result: dict[str, Any]) -> str:
@@ -61,11 +68,9 @@ def draw_scores(result: dict[str, Any], path: Path) -> None:
     plt = pyplot()
     rows = result["agents"]
     figure, axes = plt.subplots(figsize=(8.0, 1.7 + 0.5 * len(rows)))
-    for name, label in (("random", "random"), ("bayes", "blind Bayes")):
-        value = result["yardsticks"][name]
-        if value is not None:
-            axes.axvline(value, color=INK, lw=0.9, ls=":", zorder=0)
-            axes.text(value, -0.75, label, ha="center", fontsize=8.5)
+    for name, value in yardsticks(result):
+        axes.axvline(value, color=INK, lw=0.9, ls=":", zorder=0)
+        axes.text(value, -0.75, name, ha="center", fontsize=8.5)
     for y, row in enumerate(rows):
         share = row["share_of_maximum"]
         axes.plot([0, share["value"]], [y, y], color=LIGHT, lw=1, zorder=1)

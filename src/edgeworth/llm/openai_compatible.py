@@ -10,15 +10,16 @@ reads from the environment for OpenAI (organisation, project, extra headers) goe
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 from urllib.parse import urlsplit
 
-from edgeworth.errors import InvalidOption, MissingExtra, ModelUnavailable, nearest
+from edgeworth.errors import InvalidOption, MissingExtra, ModelUnavailable, UnknownName, nearest
 from edgeworth.llm import providers
 from edgeworth.llm.chat_format import completion_of, listed_models, request_of
 from edgeworth.llm.client import Client, Failure, Message, Messages, Reply, Sampling, Samplings, sampling_each
@@ -82,6 +83,8 @@ class OpenAICompatible(Client):
         self.base_url = checked_base_url(base_url or self.provider.base_url)
         self.key_variable = key_variable or self.provider.key_variable
         self.structured = structured or self.provider.structured
+        if self.structured not in get_args(Structured):
+            raise UnknownName("way of asking for structure", self.structured, get_args(Structured))
         self.timeout = timeout
         self.in_flight = self.provider.in_flight if in_flight is None else in_flight
         if self.in_flight < 1:
@@ -106,7 +109,7 @@ class OpenAICompatible(Client):
         pool = ThreadPoolExecutor(min(self.in_flight, len(batch)), thread_name_prefix="llm")
         try:
             asked = [pool.submit(self._ask, messages, one, stop_at) for messages, one in zip(batch, each, strict=True)]
-            wait(asked, timeout=within)
+            wait(asked, timeout=None if within is None or math.isinf(within) else within)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         return [_result(future) or server.failure("timeout", time.monotonic() - started) for future in asked]

@@ -75,13 +75,11 @@ def stage_at(stages: tuple[Stage, ...], step: int) -> int:
     return max(number for number, stage in enumerate(stages) if stage.begins <= step)
 
 
-def check_later_stages(settings: TrainSettings, stages: tuple[Stage, ...], shape: PolicyShape) -> None:
+def check_later_stages(stages: tuple[Stage, ...]) -> None:
     """Refuse now what would otherwise be refused in the middle of the run: hints that a stage's game does not allow."""
     for stage in stages[1:]:
         if stage.hints.given:
             provider_of(stage.hints.mode, stage.hints.options).check(BargainingBatch(stage.game, 1))
-    if settings.backend == "fused" and shape.features > BASE_FEATURES and not all(stage.hints.given for stage in stages):
-        raise InvalidOption("A curriculum with hints in some stages and none in others needs the torch backend; use --backend torch.")
 
 
 def shape_for(settings: TrainSettings, stages: tuple[Stage, ...]) -> PolicyShape:
@@ -97,4 +95,5 @@ def shape_for(settings: TrainSettings, stages: tuple[Stage, ...]) -> PolicyShape
     if len(ages) > 1:
         raise InvalidOption("Some stages with hints have the option `age` and others not; one network reads one kind, so make them agree.")
     width = HINT_FEATURES + (True in ages) if ages else 0
-    return PolicyShape(BASE_FEATURES + width, units[0], settings.learner.hidden, settings.learner.layers)
+    learner = settings.learner
+    return PolicyShape(BASE_FEATURES + width, units[0], learner.hidden, learner.layers, learner.reading)

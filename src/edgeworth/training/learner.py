@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.envs.hint_injector import HintFeed
 from edgeworth.errors import InvalidOption, RunStopped
 from edgeworth.training.settings import Schedule
 
@@ -52,13 +53,24 @@ class Learner(Protocol):
         """Go on from a state; one that does not fit is refused."""
         ...
 
+    def close(self) -> None:
+        """Let go of what the hints' giver holds."""
+        ...
+
 
 def not_finite(update: int, iteration: int) -> RunStopped:
     """The end of a run whose numbers have left all bounds."""
     return RunStopped(
-        f"The loss of update {update} (iteration {iteration}) is not finite; the parameters are those before it."
+        f"The loss of update {update} (iteration {iteration}) is not finite; the parameters that remain are from before it."
         " A smaller learning_rate or gradient_norm may help."
     )
+
+
+def let_go(feed: HintFeed | None) -> None:
+    """Close the giver of hints, where it holds something that can be closed."""
+    close = getattr(feed and feed.provider, "close", None)
+    if close is not None:
+        close()
 
 
 def scheduled(number: float, schedule: Schedule, steps: int, total: int | None) -> float:

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from edgeworth.agents.policy import Policy
 from edgeworth.errors import DataError
-from edgeworth.training.learner import State
+from edgeworth.training.fused import adam
+from edgeworth.training.learner import State, not_finite
 
-ADAM_EPSILON = 1e-5
+ADAM_EPSILON = adam.ADAM_EPSILON
 WARM_UPS = 3
 """Updates before recording, on a side stream, so that every library has allocated what it needs."""
 
@@ -87,6 +88,13 @@ class FlatAdam:
                 self.optimizer.state[tensor][moment].copy_(torch.from_numpy(values))
         for tensor in self.tensors:
             self.optimizer.state[tensor]["step"].fill_(int(state["updates"]))
+
+    def check(self, noted: NDArray[np.float32], before: State, iteration: int) -> None:
+        """Where an iteration's statistics, a row for each update, are not all finite: go back to the state before it, and stop the run."""
+        sound = np.isfinite(noted).all(axis=1)
+        if not sound.all():
+            self.load_state(before)
+            raise not_finite(int(before["updates"]) + int(np.argmin(sound)) + 1, iteration)
 
 
 class UpdateGraph:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import io
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 
 from edgeworth.config import build, load_yaml
 from edgeworth.errors import DataError, InvalidOption, MissingExtra
+from edgeworth.llm.pocket import FOLDER
+from edgeworth.runlog import write_whole
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, Rows
 
@@ -31,10 +34,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 
+CARD = "card.json"
 UNJUDGED = {"hint": 5, "mechanism": 0}
 """Tokens at the end of a reply that do not count when it is compared with the teacher's: how confident a hint is (`0.4}` and the end)."""
-BOXED = Path(__file__).resolve().parents[1] / "checkpoints" / "pocket"
-"""The model in the box."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +72,19 @@ class PocketSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.hidden % self.heads or self.heads % self.key_value_heads:
+        if min(self.hidden, self.heads, self.key_value_heads) < 1 or self.hidden % self.heads or self.heads % self.key_value_heads:
             raise InvalidOption(
                 f"hidden is {self.hidden}, heads {self.heads}, key_value_heads {self.key_value_heads}; each must divide the one before."
             )
-        if min(self.steps, self.hint_rows, self.mechanism_rows, self.log_every) < 1:
-            raise InvalidOption("steps, hint_rows, mechanism_rows and log_every must be 1 or more.")
+        for name in ("steps", "hint_rows", "mechanism_rows", "log_every", "keep_every"):
+            if getattr(self, name) < 1:
+                raise InvalidOption(f"{name} is {getattr(self, name)}; expected 1 or more.")
 
 
 def load_settings(path: Path, changes: Mapping[str, Any] | None = None, seed: int | None = None) -> PocketSettings:
     """Settings from a YAML file, changed by the ones given; one seed decides the text and the training."""
     given, changes = dict(load_yaml(path)), dict(changes or {})
-    corpus = {**given.pop("corpus", {}), **changes.pop("corpus", {})}
+    corpus = {**(given.pop("corpus", None) or {}), **(changes.pop("corpus", None) or {})}
     seeds = {} if seed is None else {"seed": seed}
     text = build(CorpusSettings, {**corpus, **seeds}, "the corpus")
     settings: PocketSettings = build(PocketSettings, {**given, **changes, **seeds, "corpus": text}, "the pocket model")
@@ -125,7 +128,7 @@ def attend(
 
 
 def use_plain_causal_attention(model: LlamaForCausalLM) -> None:
-    """Let a model use `attend`; several times faster in training than attention with a mask for every row."""
+    """Let a model use `attend`, which a GPU computes without a mask for every row in its memory."""
     from transformers import AttentionInterface, AttentionMaskInterface
 
     AttentionInterface.register(attend.__name__, attend)
@@ -219,6 +222,16 @@ def agreement(
 # Training
 
 
+def make_optimizer(model: LlamaForCausalLM, settings: PocketSettings) -> torch.optim.AdamW:
+    """AdamW, whose decay spares what is not a matrix."""
+    import torch
+
+    weights = [p for p in model.parameters() if p.ndim > 1]
+    gains = [p for p in model.parameters() if p.ndim <= 1]
+    groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": gains, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=model.device.type == "cuda")
+
+
 def learning_rate(step: int, settings: PocketSettings) -> float:
     """The learning rate of an update: a linear rise, then a cosine."""
     if step < settings.warm_up:
@@ -252,16 +265,15 @@ def train(
         import transformers  # noqa: F401
     except ImportError as error:
         raise MissingExtra("Training the pocket model", "torch and transformers", "llm") from error
+    from edgeworth.llm.local.loading import chosen_device
+
     torch.manual_seed(settings.seed)
-    place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    place = chosen_device(device)
     model = build_model(settings, corpus)
     torch.nn.Module.to(model, place)
     if place.type == "cuda":
         use_plain_causal_attention(model)
-    weights = [p for p in model.parameters() if p.ndim > 1]
-    gains = [p for p in model.parameters() if p.ndim <= 1]
-    groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": gains, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=place.type == "cuda")
+    optimizer = make_optimizer(model, settings)
     pad = corpus.tokenizer.pad_token_id
     systems = {game: torch.tensor(corpus.systems[game], device=place) for game in GAMES}
     on_device = {game: DeviceRows.of(corpus.rows[game], place) for game in GAMES}
@@ -328,10 +340,11 @@ def held_out_scores(
 
 def write_log(path: Path, history: list[dict[str, float]]) -> None:
     """The history so far as CSV."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, history[0])
-        writer.writeheader()
-        writer.writerows({key: f"{value:.6g}" for key, value in line.items()} for line in history)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, history[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: f"{value:.6g}" for key, value in line.items()} for line in history)
+    write_whole(path, text.getvalue().encode())
 
 
 # The folder
@@ -359,13 +372,13 @@ def save(folder: Path, corpus: Corpus, trained: Trained, settings: PocketSetting
         "training_seconds": round(trained.seconds, 1),
         "held_out": {key: round(value, 4) for key, value in last.items() if "held_out" in key or "agreement" in key},
     }
-    (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n")
+    write_card(folder, card)
     return card
 
 
 def read_card(folder: Path | None = None) -> dict[str, Any]:
     """The card of a model that was trained here."""
-    path = (BOXED if folder is None else folder) / "card.json"
+    path = (FOLDER if folder is None else folder) / CARD
     try:
         card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -375,5 +388,9 @@ def read_card(folder: Path | None = None) -> dict[str, Any]:
 
 def write_scores(folder: Path | None, scores: Mapping[str, Any]) -> None:
     """Put what was measured onto a model's card."""
-    path = (BOXED if folder is None else folder) / "card.json"
-    path.write_text(json.dumps({**read_card(folder), "scores": scores}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_card(FOLDER if folder is None else folder, {**read_card(folder), "scores": scores})
+
+
+def write_card(folder: Path, card: Mapping[str, Any]) -> None:
+    """Write a card whole or not at all."""
+    write_whole(folder / CARD, (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode())

@@ -48,9 +48,9 @@ class CorpusSettings:
     """How much text, and of what kind."""
 
     talks: int = 400_000
-    """Talks to play; one has about four states."""
+    """Talks to play, every state of which is an exchange."""
     markets: int = 16_000
-    """Markets to play; one has about ten states."""
+    """Markets to play, every step of which is an exchange."""
     plans: int | None = None
     """About so many half-contexts of every game, evenly spread; all by default."""
     watched: int = 8_000

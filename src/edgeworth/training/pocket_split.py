@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.seeding import GOLDEN, MIX_A, MIX_B
+from edgeworth.seeding import hash_rows
 
 HELD_OUT_ONE_IN = 10
 SPLIT_SALT = np.uint64(0x0ED6E0A7)
@@ -30,12 +30,7 @@ def canonical(counts: NDArray[np.int64], utilities: NDArray[np.int64]) -> tuple[
 def held_out(counts: NDArray[np.int64], utilities: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which half-contexts are kept back; both arguments have shape (n, 3)."""
     types, _ = canonical(counts, utilities)
-    bits = np.zeros(len(types), np.uint64) + SPLIT_SALT
-    with np.errstate(over="ignore"):
-        for column in types.T.astype(np.uint64):
-            bits = (bits + column + np.uint64(1)) * GOLDEN
-            bits = (bits ^ (bits >> np.uint64(30))) * MIX_A
-            bits = (bits ^ (bits >> np.uint64(27))) * MIX_B
-            bits ^= bits >> np.uint64(31)
+    bits = np.empty(len(types), np.uint64)
+    hash_rows(types, SPLIT_SALT, bits)
     kept: NDArray[np.bool_] = bits % np.uint64(HELD_OUT_ONE_IN) == 0
     return kept

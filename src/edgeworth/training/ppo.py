@@ -30,7 +30,7 @@ from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
 from edgeworth.training.fused.order import shuffled
-from edgeworth.training.learner import Metrics, State, not_finite, scheduled
+from edgeworth.training.learner import Metrics, State, scheduled
 from edgeworth.training.optimizer import FlatAdam, UpdateGraph
 from edgeworth.training.practice import Practice
 from edgeworth.training.reward_scale import reward_scale_of
@@ -141,11 +141,11 @@ class PPO:
     ) -> None:
         self.settings, self.shape, self.seed, self.total_steps = settings, shape, seed, total_steps
         self.device = torch.device(device)
-        self.practice = Practice(game, hints or HintSettings(), settings.num_envs, seed, shape.features)
+        self.practice = Practice(game, hints or HintSettings(), settings.num_envs, seed, shape)
         self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
         self.policy = Policy(shape, first_parameters(shape, seed)).to(self.device)
         self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
-        self.samples = Samples.empty(settings.rollout, settings.num_envs, shape.features, self.device)
+        self.samples = Samples.empty(settings.rollout, settings.num_envs, shape.inputs, self.device)
         self.bonus = torch.tensor(settings.entropy, device=self.device)
         self.steps, self.iteration = 0, 0
         self._update = UpdateGraph(self._update_on, self.device)
@@ -193,7 +193,7 @@ class PPO:
     def look(self) -> tuple[Tensor, Tensor, Tensor]:
         """Features, legal acts and pools of all episodes, where the network is."""
         practice = self.practice
-        arrays = (practice.features, practice.legal, practice.caps)
+        arrays = (practice.inputs, practice.legal, practice.caps)
         features, legal, caps = (torch.from_numpy(array).to(self.device) for array in arrays)
         return features, legal, caps
 
@@ -201,18 +201,16 @@ class PPO:
         """Passes over the samples, each in a new order, every sample once; the statistics of all updates, and how many passes were made."""
         settings, before = self.settings, self.adam.state()
         size = settings.rollout * settings.num_envs
+        weights = minibatch_sizes(size, settings.minibatch)
         statistics: list[Tensor] = []
         for epoch in range(settings.epochs):
             order = torch.from_numpy(shuffled(self.seed, self.iteration, epoch, size)).to(self.device)
             notes = [self._update(*minibatch) for minibatch in self.samples.minibatches(order, settings.minibatch)]
             statistics += notes
-            if settings.target_kl is not None and float(torch.stack(notes)[:, STATISTICS.index("approx_kl")].mean()) > settings.target_kl:
+            if settings.target_kl is not None and approx_kl(torch.stack(notes).cpu().numpy(), weights) > settings.target_kl:
                 break
         noted = torch.stack(statistics).cpu().numpy()
-        sound = np.isfinite(noted).all(axis=1)
-        if not sound.all():
-            self.adam.load_state(before)
-            raise not_finite(int(before["updates"]) + int(np.argmin(sound)) + 1, self.iteration + 1)
+        self.adam.check(noted, before, self.iteration + 1)
         return noted, epoch + 1
 
     def _update_on(self, *minibatch: Tensor) -> Tensor:
@@ -233,6 +231,9 @@ class PPO:
         progress = {"iteration": np.array(self.iteration), "steps": np.array(self.steps)}
         return {**self.adam.state(), **progress, **self.practice.state()}
 
+    def close(self) -> None:
+        self.practice.close()
+
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.adam.load_state(state)
         self.practice.load_state(state)
@@ -244,12 +245,21 @@ class PPO:
 
 def means_of(statistics: NDArray[np.float32], samples: int, minibatch: int, epochs: int) -> Metrics:
     """Means over the samples of an iteration; of the norm, over its updates; of the KL divergence, over its last pass alone."""
-    sizes = np.minimum(minibatch, samples - np.arange(0, samples, minibatch))
+    sizes = minibatch_sizes(samples, minibatch)
     means = np.average(statistics, axis=0, weights=np.tile(sizes, epochs))
-    last = np.average(statistics[-len(sizes) :], axis=0, weights=sizes)
     named = dict(zip(STATISTICS, means.tolist(), strict=True))
     norms = statistics[:, STATISTICS.index("gradient_norm")]
-    return {**named, "approx_kl": float(last[STATISTICS.index("approx_kl")]), "gradient_norm": float(norms.mean(dtype=np.float64))}
+    return {**named, "approx_kl": approx_kl(statistics[-len(sizes) :], sizes), "gradient_norm": float(norms.mean(dtype=np.float64))}
+
+
+def minibatch_sizes(samples: int, minibatch: int) -> NDArray[np.int64]:
+    """How many samples the minibatches of a pass have; the last may have fewer."""
+    return np.minimum(minibatch, samples - np.arange(0, samples, minibatch))
+
+
+def approx_kl(statistics: NDArray[np.float32], sizes: NDArray[np.int64]) -> float:
+    """The KL divergence of a pass: the mean over its samples."""
+    return float(np.average(statistics[:, STATISTICS.index("approx_kl")], weights=sizes))
 
 
 def explained_variance(values: Tensor, returns: Tensor) -> float:

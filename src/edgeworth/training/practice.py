@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.network.player import batch_uniforms
+from edgeworth.agents.network.reading import read
+from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.hint_injector import HintFeed, provider_of
 from edgeworth.errors import DataError
@@ -20,8 +23,8 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.outputs import Outputs
 from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, SELECTIONS_MATCHED
-from edgeworth.training.fused.order import batch_uniforms, env_seeds
-from edgeworth.training.learner import Metrics, State
+from edgeworth.training.fused.order import env_seeds
+from edgeworth.training.learner import Metrics, State, let_go
 from edgeworth.training.settings import HintSettings
 
 Flags = NDArray[np.bool_]
@@ -30,14 +33,14 @@ Flags = NDArray[np.bool_]
 class Practice:
     """`size` episodes side by side, for ever."""
 
-    def __init__(self, game: BargainingConfig, hints: HintSettings, size: int, seed: int, width: int) -> None:
+    def __init__(self, game: BargainingConfig, hints: HintSettings, size: int, seed: int, shape: PolicyShape) -> None:
         self.batch = BargainingBatch(game, size)
         self.feed = HintFeed(self.batch, provider_of(hints.mode, hints.options), hints.cadence) if hints.given else None
         self.batch.seed(env_seeds(seed, size).tolist())
         self.batch.reset()
         if self.feed is not None:
             self.feed.ask()
-        self.features = np.zeros((size, width), np.float32)
+        self.shape, self._features = shape, np.zeros((size, shape.features), np.float32)
         self.reward, self.moves = np.zeros(size), np.zeros(size, np.int64)
         self.ended: list[NDArray[np.float64]] = []
         self._show()
@@ -54,8 +57,13 @@ class Practice:
 
     @property
     def caps(self) -> NDArray[np.int32]:
-        """The pools, (N, 3)."""
-        return self.batch.views[:, :3]
+        """The pools, with the item types in the order in which they are read, (N, 3)."""
+        return self.reading.caps
+
+    @property
+    def inputs(self) -> NDArray[np.float32]:
+        """What the network reads of every episode."""
+        return self.reading.inputs
 
     @property
     def hint_counts(self) -> dict[str, int | str]:
@@ -67,7 +75,11 @@ class Practice:
         return batch_uniforms(self.batch.state)
 
     def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], chosen: Flags | None = None) -> tuple[NDArray[np.float64], Flags]:
-        """A move of all agents, or of the chosen ones, and the replies; rewards in points, and which episodes ended."""
+        """A move of all agents, or of the chosen ones, and the replies; rewards in points, and which episodes ended.
+
+        Shares have the item types in the order in which they were read.
+        """
+        shares = self.reading.by_type(shares)
         everybody = np.ones(self.size, np.bool_) if chosen is None else chosen
         batch = self.batch if chosen is None else self.batch.selected(chosen)
         batch.step(acts[everybody], shares[everybody], rules.SAME_STEP)
@@ -94,9 +106,10 @@ class Practice:
         self.reward[ended], self.moves[ended] = 0.0, 0
 
     def _show(self) -> None:
-        self.features[:, :BASE_FEATURES] = self.batch.features()
+        self._features[:, :BASE_FEATURES] = self.batch.features()
         if self.feed is not None:
-            self.features[:, BASE_FEATURES : BASE_FEATURES + self.feed.width] = self.feed.features
+            self._features[:, BASE_FEATURES : BASE_FEATURES + self.feed.width] = self.feed.features
+        self.reading = read(self.shape, self._features, self.batch.views[:, :3])
 
     def report(self) -> Metrics:
         """Means over the episodes that ended since the last report: reward in points, share of the maximum, deals, moves of both sides."""
@@ -136,3 +149,7 @@ class Practice:
             self.feed.features = state["hint_features"].copy()
         self.ended = []
         self._show()
+
+    def close(self) -> None:
+        """Let go of what the hints' giver holds."""
+        let_go(self.feed)

@@ -30,7 +30,8 @@ from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.vocabulary import TURN_LIMIT
 from edgeworth.training.fused.order import shuffled
-from edgeworth.training.learner import Metrics, State, not_finite, scheduled
+from edgeworth.training.fused.returns import BASELINE_RATE
+from edgeworth.training.learner import Metrics, State, scheduled
 from edgeworth.training.optimizer import FlatAdam, UpdateGraph
 from edgeworth.training.ppo import Samples, explained_variance, means_of, normalised
 from edgeworth.training.practice import Practice
@@ -39,8 +40,6 @@ from edgeworth.training.settings import HintSettings, ReinforceSettings
 
 MOST_MOVES = TURN_LIMIT // 2 + 1
 """An agent's moves in the longest episode that there can be, and none."""
-BASELINE_RATE = 0.1
-"""How far a running baseline goes towards the mean of an iteration."""
 
 
 # Returns and baselines
@@ -113,12 +112,12 @@ class Reinforce:
     ) -> None:
         self.settings, self.shape, self.seed, self.total_steps = settings, shape, seed, total_steps
         self.device = torch.device(device)
-        self.practice = Practice(game, hints or HintSettings(), settings.num_envs, seed, shape.features)
+        self.practice = Practice(game, hints or HintSettings(), settings.num_envs, seed, shape)
         self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
         self.policy = Policy(shape, first_parameters(shape, seed)).to(self.device)
         self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
         longest = settings.rollout + (game.max_turns + 1) // 2
-        self.samples = Samples.empty(longest, settings.num_envs, shape.features, self.device)
+        self.samples = Samples.empty(longest, settings.num_envs, shape.inputs, self.device)
         self.baseline = RunningBaseline()
         self.bonus = torch.tensor(settings.entropy, device=self.device)
         self.steps, self.iteration = 0, 0
@@ -178,7 +177,7 @@ class Reinforce:
     def look(self) -> tuple[Tensor, Tensor, Tensor]:
         """Features, legal acts and pools of all episodes, where the network is."""
         practice = self.practice
-        arrays = (practice.features, practice.legal, practice.caps)
+        arrays = (practice.inputs, practice.legal, practice.caps)
         features, legal, caps = (torch.from_numpy(array).to(self.device) for array in arrays)
         return features, legal, caps
 
@@ -199,10 +198,7 @@ class Reinforce:
         order = torch.from_numpy(shuffled(self.seed, self.iteration, 0, len(where))).to(self.device)
         minibatches = self.samples.minibatches(where[order], self.settings.minibatch)
         noted = torch.stack([self._update(*minibatch) for minibatch in minibatches]).cpu().numpy()
-        sound = np.isfinite(noted).all(axis=1)
-        if not sound.all():
-            self.adam.load_state(before)
-            raise not_finite(int(before["updates"]) + int(np.argmin(sound)) + 1, self.iteration + 1)
+        self.adam.check(noted, before, self.iteration + 1)
         return noted
 
     def _update_on(self, *minibatch: Tensor) -> Tensor:
@@ -223,6 +219,9 @@ class Reinforce:
         progress = {"iteration": np.array(self.iteration), "steps": np.array(self.steps)}
         baseline = {"baseline_mean": self.baseline.mean.copy(), "baseline_seen": self.baseline.seen.copy()}
         return {**self.adam.state(), **progress, **baseline, **self.practice.state()}
+
+    def close(self) -> None:
+        self.practice.close()
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.adam.load_state(state)

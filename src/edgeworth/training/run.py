@@ -5,12 +5,11 @@ and a run continued from it goes on to the last bit as if it had never stopped. 
 the maximum between two checkpoints, among those of the present stage.
 
 Ctrl-C and SIGTERM end the iteration under way, save, and stop; a second Ctrl-C stops at once, with the checkpoint before. A loss that is
-not a number stops the run, with what was learnt before it in `diverged`, beside `last`, which stays as it is.
+not a number stops the run, with the network from before it in `diverged`, beside `last`, which stays as it is.
 """
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
 import time
@@ -26,11 +25,11 @@ from numpy.typing import NDArray
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.agents.trained_network import GAME, network_vector
 from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
-from edgeworth.runlog import BEST, CHECKPOINTS, LAST, STEP, Checkpoint, Line, RunLog, last_checkpoint, refuse_existing
+from edgeworth.runlog import BEST, CHECKPOINTS, LAST, STEP, Checkpoint, Line, RunLog, last_checkpoint, refuse_existing, write_config
 from edgeworth.seeding import generator
 from edgeworth.training.curriculum import Stage, check_later_stages, shape_for, stage_at, stages_of
 from edgeworth.training.learner import Learner, Metrics, carry_over
-from edgeworth.training.settings import PPOSettings, TrainSettings, as_mapping
+from edgeworth.training.settings import PPOSettings, TrainSettings, as_mapping, plain
 
 DIVERGED = "diverged"
 STAGE_SEEDS = 7
@@ -132,16 +131,16 @@ class Run:
         refuse_existing(folder)
         stages = stages_of(settings)
         shape = shape_for(settings, stages)
-        check_later_stages(settings, stages, shape)
+        check_later_stages(stages)
         learner = make_learner(settings, stages, shape, 0)
-        log = RunLog.begin(folder, plain(as_mapping(settings)), command, settings.logging.csv, settings.logging.tensorboard)
+        log = RunLog.begin(folder, as_mapping(settings), command, settings.logging.csv, settings.logging.tensorboard)
         run = cls(settings, stages, shape, 0, learner, Progress(), log)
         run.save(LAST)
         return run
 
     @classmethod
     def resume(cls, settings: TrainSettings, folder: Path) -> Run:
-        """A run taken up where its last checkpoint left it."""
+        """A run taken up where its last checkpoint left it; one that goes on further than it was to go remembers how far."""
         checkpoint = last_checkpoint(folder)
         stages, number = stages_of(settings), int(checkpoint.facts["stage"])
         shape = shape_for(settings, stages)
@@ -149,13 +148,21 @@ class Run:
         learner = make_learner(settings, stages, shape, number)
         learner.load_state(state)
         log = RunLog.reopen(folder, learner.steps, settings.logging.csv, settings.logging.tensorboard)
-        return cls(settings, stages, shape, number, learner, Progress(**checkpoint.facts["progress"]), log)
+        run = cls(settings, stages, shape, number, learner, Progress(**checkpoint.facts["progress"]), log)
+        if not run.over:
+            write_config(folder, as_mapping(settings))
+        return run
+
+    @property
+    def over(self) -> bool:
+        """Whether the last step has been made."""
+        return self.learner.steps >= self.settings.num_train_steps
 
     def train(self, report: Report | None = None) -> Line:
         """Learn until the last step; the last line of the log is returned."""
         line: Line = self.log.lines[-1] if self.log.lines else {}
         with stopping_gracefully() as stop:
-            while self.learner.steps < self.settings.num_train_steps:
+            while not self.over:
                 line = self.iterate()
                 if report is not None:
                     report(line)
@@ -177,10 +184,9 @@ class Run:
         self.progress.seconds += took
         self.progress.note(metrics)
         line = self._line(metrics, {"seconds": round(self.progress.seconds, 3), "steps_per_second": round((learner.steps - steps) / took)})
-        over = learner.steps >= self.settings.num_train_steps
-        if learner.iteration % every.log_every == 0 or over:
+        if learner.iteration % every.log_every == 0 or self.over:
             self.log.add(line)
-        if learner.iteration % every.save_every == 0 or over:
+        if learner.iteration % every.save_every == 0 or self.over:
             self._save_regularly()
         return line
 
@@ -191,6 +197,7 @@ class Run:
             self.progress.hint_counts = self.hint_counts()
             after = make_learner(self.settings, self.stages, self.shape, number)
             carry_over(self.learner, after)
+            self.learner.close()
             self.learner, self.number = after, number
             self.progress.best = None  # shares of different games cannot be compared
             self.progress.score()
@@ -232,14 +239,21 @@ class Run:
             "env": plain(asdict(stage.game)),
             "hints": plain(asdict(stage.hints)),
             "progress": {**asdict(self.progress), "hint_counts": self.hint_counts()},
-            "settings": plain(as_mapping(settings)),
+            "settings": as_mapping(settings),
         }
 
     def _stopped(self, error: RunStopped) -> RunStopped:
-        """Keep what was learnt before a loss that is not a number, and say where."""
-        self.save(DIVERGED)
+        """Keep the network as it was before a loss that is not a number, and say where."""
+        self.save(DIVERGED, whole=False)
         kept = self.log.folder / CHECKPOINTS / DIVERGED
-        return RunStopped(f"{error} They are kept in {kept}.safetensors; the last regular checkpoint is as it was.")
+        return RunStopped(f"{error} The network is kept in {kept}.safetensors; the last regular checkpoint is as it was.")
+
+    def close(self) -> None:
+        """Let go of files, and of what the hints' giver holds."""
+        try:
+            self.learner.close()
+        finally:
+            self.log.close()
 
 
 def learner_state(checkpoint: Checkpoint, shape: PolicyShape) -> dict[str, NDArray[Any]]:
@@ -258,17 +272,6 @@ def added(before: Mapping[str, int | str], now: Mapping[str, int | str]) -> dict
         if isinstance(value, int) and isinstance(earlier, int) and not name.startswith(NOT_A_SUM):
             total[name] = earlier + value
     return total
-
-
-def plain(value: Any) -> Any:
-    """A value made of what JSON and YAML know: paths and clients become words, tuples lists."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 # Stopping

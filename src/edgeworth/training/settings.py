@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from edgeworth import catalog
+from edgeworth.agents.policy_layout import Reading
 from edgeworth.config import BargainingConfig, HintConfig, build, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.seeding import checked_seed
@@ -22,9 +23,9 @@ GAME = "DealOrNoDialog-v0"
 DEVICES = ("auto", "cpu", "cuda")
 
 
-def _positive(**values: float) -> None:
+def _positive(**values: float | None) -> None:
     for name, value in values.items():
-        if not value > 0:
+        if value is not None and not value > 0:
             raise InvalidOption(f"{name} is {value}; expected more than 0.")
 
 
@@ -62,15 +63,15 @@ class LearnerSettings:
     learner's aim stays the mean reward in points."""
     hidden: int = 64
     layers: int = 2
+    reading: Reading = "ordered"
+    """How the network reads a situation: `plain`, `ordered` (the most wanted item type first) or `fine` (numbers spread over knots too)."""
 
     def __post_init__(self) -> None:
         _positive(learning_rate=self.learning_rate, gradient_norm=self.gradient_norm, num_envs=self.num_envs, rollout=self.rollout)
-        _positive(minibatch=self.minibatch, hidden=self.hidden, layers=self.layers)
+        _positive(minibatch=self.minibatch, hidden=self.hidden, layers=self.layers, reward_scale=self.reward_scale)
         _share(gamma=self.gamma)
-        if self.entropy < 0.0 or self.value < 0.0:
+        if not (self.entropy >= 0.0 and self.value >= 0.0):
             raise InvalidOption(f"entropy is {self.entropy} and value {self.value}; expected 0.0 or more.")
-        if self.reward_scale is not None:
-            _positive(reward_scale=self.reward_scale)
         if self.minibatch > self.num_envs * self.rollout:
             raise InvalidOption(
                 f"minibatch is {self.minibatch}, more than the {self.num_envs} × {self.rollout} samples of an iteration; make it smaller."
@@ -96,7 +97,7 @@ class PPOSettings(LearnerSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         _share(gae_lambda=self.gae_lambda)
-        _positive(clip=self.clip, epochs=self.epochs)
+        _positive(clip=self.clip, epochs=self.epochs, clip_value=self.clip_value, target_kl=self.target_kl)
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,7 @@ def load_settings(path: Path | None = None, changes: Mapping[str, Any] | None = 
 
 def settings_of(given: Mapping[str, Any]) -> TrainSettings:
     """Settings from nested mappings, section by section."""
+    given = merged({}, given)  # options left empty mean none
     sections = {"hints": HintSettings, "ppo": PPOSettings, "reinforce": ReinforceSettings, "logging": LogSettings}
     built = {name: build(target, given[name] or {}, name) for name, target in sections.items() if name in given}
     settings: TrainSettings = build(TrainSettings, {**given, **built}, "training")
@@ -257,12 +259,27 @@ def merged_hints(hints: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
     kept = dict(hints)
     if "mode" in changes and changes["mode"] != kept.get("mode"):
         kept.pop("options", None)
-    options = {**kept.get("options", {}), **changes.get("options", {})}
-    return {**kept, **changes, **({"options": options} if options else {})}
+    return {**kept, **changes, "options": {**_options(kept), **_options(changes)}}
+
+
+def _options(hints: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options of a provider; none where they are left out, or left empty."""
+    given = hints.get("options")
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidOption(f"options: expected a mapping of settings, got {given!r}.")
+    return given or {}
 
 
 def as_mapping(settings: TrainSettings) -> dict[str, Any]:
-    """The settings as nested mappings that `settings_of` turns into the same settings again."""
-    mapping = asdict(settings)
-    mapping["curriculum"] = [dict(stage) for stage in settings.curriculum]
-    return {key: dict(value) if isinstance(value, Mapping) else value for key, value in mapping.items()}
+    """The settings as nested mappings, for JSON and YAML, that `settings_of` turns into the same settings again."""
+    mapping: dict[str, Any] = plain(asdict(settings))
+    return mapping
+
+
+def plain(value: Any) -> Any:
+    """A value made of what JSON and YAML know: paths and clients become words, tuples lists."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

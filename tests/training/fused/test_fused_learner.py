@@ -63,7 +63,11 @@ def test_stepping_from_python_is_the_same_as_inside(settings: Settings, hints: H
     inside, outside = make(settings, hints=hints, stepwise=False), make(settings, hints=hints, stepwise=True)
     assert iterate(inside, 3) == iterate(outside, 3)
     assert same(inside, outside)
-    assert inside.hint_counts == {} and (hints.mode == "none" or outside.hint_counts["asked"])
+    if hints.given:
+        asked, drawn = outside.hint_counts["asked"], inside.hint_counts["asked"]
+        assert asked == drawn if settings is PPO else 0 < asked <= drawn  # inside, those that rest are drawn one too
+    else:
+        assert inside.hint_counts == outside.hint_counts == {}
 
 
 @pytest.mark.filterwarnings("ignore::edgeworth.errors.FallbackUsed")
@@ -234,14 +238,6 @@ def test_without_a_learned_baseline_the_value_head_stays_as_it_is(baseline: Any)
     before = learner.shape.split(learner.parameters)["heads.weight"][-1].copy()
     iterate(learner, 2)
     assert (learner.shape.split(learner.parameters)["heads.weight"][-1] == before).all()
-
-
-def test_parameters_can_be_given() -> None:
-    start = np.random.default_rng(0).normal(size=shape_of(CLASSIC, PPO).size).astype(np.float32)
-    learner = make(parameters=start)
-    assert (learner.parameters == start).all()
-    learner.iterate()
-    assert (learner.parameters != start).any() and (start == np.random.default_rng(0).normal(size=len(start)).astype(np.float32)).all()
 
 
 # Refusals

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
 from double_precision import Situations, fused_gradient, log_probs, make_parameters, make_situations, outlook
+from edgeworth.agents.network import blas
+from edgeworth.agents.network.blas import use_one_thread
 from edgeworth.agents.network.elementary import exp, log, tanh
 from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import InvalidOption
+from edgeworth.errors import FallbackUsed, InvalidOption, MissingExtra
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.legality import STATES_SHARE
 from edgeworth.training.fused.learner import FusedLearner, shape_of
@@ -43,13 +47,22 @@ def drawn(parameters: NDArray[np.float32], situations: Situations, times: int) -
 
 
 @pytest.mark.parametrize(
-    "function, exact, low, high", [(exp, np.exp, -80.0, 80.0), (log, np.log, 1e-30, 1e30), (tanh, np.tanh, -12.0, 12.0)]
+    "function, exact, points",
+    [
+        (exp, np.exp, np.linspace(-80.0, 80.0, 2_001)),
+        (log, np.log, np.linspace(1e-30, 1e30, 2_001)),
+        (log, np.log, np.geomspace(1e-30, 1e30, 2_001)),
+        (log, np.log, np.linspace(0.5, 20.0, 2_001)),
+        (tanh, np.tanh, np.linspace(-12.0, 12.0, 2_001)),
+    ],
+    ids=["exp", "log of anything", "log of every size", "log of sums of weights", "tanh"],
 )
-def test_elementary_functions_are_right_to_a_few_units_in_the_last_place(function, exact, low, high) -> None:  # type: ignore[no-untyped-def]
-    points = np.linspace(low, high, 2_001).astype(np.float32)
+def test_elementary_functions_are_right_to_a_few_units_in_the_last_place(function, exact, points) -> None:  # type: ignore[no-untyped-def]
+    points = points.astype(np.float32)
     found = np.array([function(x) for x in points], np.float64)
     true = exact(points.astype(np.float64))
-    assert np.abs(found - true).max() <= 1.0 or function is exp
+    if function is not exp:
+        assert np.abs(found - true).max() <= 1.0
     assert (np.abs(found - true) <= 4e-7 * np.maximum(np.abs(true), 1e-7 if function is log else 0.0)).all()
 
 
@@ -164,6 +177,23 @@ def test_drawn_numbers_belong_to_the_episode_and_the_turn() -> None:
     assert (batch_uniforms(alone.state)[0] == before[2]).all()
     batch.state["turn"] += 2
     assert (batch_uniforms(batch.state) != before).all()
+
+
+def test_without_scipy_the_network_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.linalg", None)
+    use_one_thread.cache_clear()
+    with pytest.raises(MissingExtra, match="The compiled network needs scipy; install it with the `train` extra"):
+        NetworkPlayer(first_parameters(SHAPE, 0), SHAPE)
+
+
+def test_a_library_without_a_switch_for_threads_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "SETTERS", ())
+    use_one_thread.cache_clear()
+    try:
+        with pytest.warns(FallbackUsed, match="no switch for its number of threads"):
+            use_one_thread()
+    finally:
+        use_one_thread.cache_clear()
 
 
 def test_a_player_refuses_what_its_network_was_not_made_for() -> None:

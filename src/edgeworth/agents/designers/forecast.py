@@ -8,6 +8,7 @@ probe, each later one under the mechanism that looked best. The last forecast is
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +139,6 @@ def load_revisions(path: Path) -> Revisions:
             for name in arrays.files:
                 step, mechanism, part = name.split("/")
                 parts.setdefault((int(step), int(mechanism)), {})[part] = arrays[name].astype(np.float64)
-    except (OSError, ValueError) as error:
+        return {key: Revision(**part) for key, part in parts.items()}
+    except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise DataError(path, "is no file of forecasts; `edgeworth designers fit` writes one.") from error
-    return {key: Revision(**part) for key, part in parts.items()}

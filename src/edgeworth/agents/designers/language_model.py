@@ -164,7 +164,7 @@ class LanguageModel(Designer):
 
     def _seeds(self, view: MarketView) -> list[int | None]:
         """Above temperature 0 every market draws for itself, whatever batch it is in; at 0 there is nothing to draw."""
-        if not self.sampling.temperature:
+        if self.sampling.temperature == 0.0:
             return [self.sampling.seed] * view.size
         base, step = self.sampling.seed or 0, view.round_number
         return [int(generator(base, self._episode_seed + slot, step).integers(2**31)) for slot in range(view.size)]

@@ -1,8 +1,8 @@
 """Learned negotiator: plays a trained network from a checkpoint, at its likeliest move or drawn from its probabilities.
 
-A network that was trained with hints asks the same provider, at the same cadence, when it plays; another may be named instead. Without a
-checkpoint of one's own it is the one in the box, trained by PPO on the scenario `classic`. A network reads pools on the scale of the
-largest count it was trained for, so it plays any game with that largest count, whatever its turns, partner or prices.
+A network that was trained with hints asks the same provider, at the same cadence, when it plays; another may be named instead. A network
+reads pools on the scale of the largest count it was trained for, so it plays any game with that largest count, whatever its turns,
+partner or prices. Those in the box are in `boxed.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Moves
-from edgeworth.agents.network.player import NetworkPlayer
+from edgeworth.agents.network.player import NetworkPlayer, Outlook, batch_uniforms
 from edgeworth.agents.trained_network import Network, read_network
 from edgeworth.config import HintConfig
 from edgeworth.envs.hint_injector import HintFeed, provider_of
@@ -28,15 +28,22 @@ from edgeworth.games.bargaining.hints import HintProvider
 from edgeworth.games.bargaining.legality import STATES_SHARE
 from edgeworth.games.bargaining.state import BASE_FEATURES
 
-BOXED = Path(__file__).resolve().parents[2] / "checkpoints" / "negotiator"
-"""The checkpoint in the box."""
+Situations = tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.int32]]
+"""Features, legal acts and pools."""
+
+
+def chances(outlook: Outlook, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float32]:
+    """How likely these moves are."""
+    of_act = np.take_along_axis(outlook.acts, acts[:, None], 1)[:, 0]
+    of_share = np.take_along_axis(outlook.shares, shares[:, :, None], 2)[:, :, 0].sum(1)
+    return np.asarray(np.exp(of_act + STATES_SHARE[acts] * of_share), np.float32)
 
 
 @dataclass(frozen=True)
 class Learned:
     """Does what it was trained to do."""
 
-    checkpoint: str | Path = BOXED
+    checkpoint: str | Path
     """A run folder, or a file of a checkpoint."""
     sampled: bool = False
     """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
@@ -59,7 +66,7 @@ class Learned:
     @cached_property
     def player(self) -> NetworkPlayer:
         """The network, ready to play."""
-        return NetworkPlayer(self.network.parameters, self.network.shape, greedy=not self.sampled)
+        return NetworkPlayer(self.network.parameters, self.network.shape)
 
     @cached_property
     def provider(self) -> HintProvider | None:
@@ -85,16 +92,19 @@ class Learned:
             )
 
     def choose(self, batch: BargainingBatch) -> Moves:
-        return self.player.choose_from(*self._situations(batch), self.player.uniforms(batch) if self.sampled else None)
+        return self._moves(batch, self._situations(batch))
 
-    def chances(self, batch: BargainingBatch, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float32]:
-        """How likely the network is to make these moves: how sure it is of them."""
-        outlook = self.player.outlook(*self._situations(batch))
-        of_act = np.take_along_axis(outlook.acts, acts[:, None], 1)[:, 0]
-        of_share = np.take_along_axis(outlook.shares, shares[:, :, None], 2)[:, :, 0].sum(1)
-        return np.asarray(np.exp(of_act + STATES_SHARE[acts] * of_share), np.float32)
+    def advise(self, batch: BargainingBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """A move for every episode, as acts and shares, and how likely the network is to make it: how sure it is."""
+        situations = self._situations(batch)
+        acts, shares = self._moves(batch, situations)
+        return acts, shares, chances(self.player.outlook(*situations), acts, shares)
 
-    def _situations(self, batch: BargainingBatch) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.int32]]:
+    def _moves(self, batch: BargainingBatch, situations: Situations) -> Moves:
+        return self.player.choose_from(*situations, batch_uniforms(batch.state) if self.sampled else None)
+
+    def _situations(self, batch: BargainingBatch) -> Situations:
+        """What the network reads; asks for the hints that are due, so once per move."""
         self.check(batch)
         features = np.zeros((batch.size, self.network.shape.features), np.float32)
         features[:, :BASE_FEATURES] = batch.features()

@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from edgeworth import catalog
+from edgeworth.agents.negotiators.boxed import Boxed
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.errors import InvalidOption, UnknownName
 
 LEARNED = "learned"
+
+
+def is_learned(name: str) -> bool:
+    """Whether a network plays: one in the box, or one by its path."""
+    return name == LEARNED or name not in catalog.NEGOTIATORS
 
 
 def negotiator_of(name: str, sampled: bool = False, hint: str | None = None) -> Negotiator:
@@ -20,7 +26,7 @@ def negotiator_of(name: str, sampled: bool = False, hint: str | None = None) -> 
             raise UnknownName("negotiator", name, known)
         return Learned(name, sampled, hint)
     if name == LEARNED:
-        return Learned(sampled=sampled, hint=hint)
+        return Boxed(sampled, hint)
     if sampled or hint is not None:
         raise InvalidOption(f"{'--sampled' if sampled else '--hint'} is for learned negotiators; {name} plays by a rule.")
     negotiator: Negotiator = catalog.resolve("negotiator", name)()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from edgeworth.agents.network.elementary import tanh
 from edgeworth.agents.network.memory import aligned_zeros
 from edgeworth.agents.network.products import NO, multiply
-from edgeworth.agents.policy_layout import PolicyShape
+from edgeworth.agents.policy_layout import READINGS, PolicyShape
 from edgeworth.compiled import Array, Int, compiled_bare, compiled_within
 
 TILE = 128
@@ -24,7 +24,12 @@ TILE = 128
 class Sizes(NamedTuple):
     """A `PolicyShape` as compiled code reads it."""
 
+    seen: int
+    """Features before they are read."""
     features: int
+    """Inputs of the network."""
+    reading: int
+    """Number of the way of reading in `READINGS`."""
     hidden: int
     layers: int
     units: int
@@ -33,7 +38,7 @@ class Sizes(NamedTuple):
     @classmethod
     def of(cls, shape: PolicyShape) -> Sizes:
         """The sizes of a shape."""
-        return cls(shape.features, shape.hidden, shape.layers, shape.units, shape.heads)
+        return cls(shape.features, shape.inputs, READINGS.index(shape.reading), shape.hidden, shape.layers, shape.units, shape.heads)
 
 
 class Scratch(NamedTuple):
@@ -60,8 +65,8 @@ class Scratch(NamedTuple):
     def of(cls, shape: PolicyShape) -> Scratch:
         """Room for networks of a shape."""
         return cls(
-            aligned_zeros(shape.features * TILE),
-            aligned_zeros(shape.features * TILE),
+            aligned_zeros(shape.inputs * TILE),
+            aligned_zeros(shape.inputs * TILE),
             aligned_zeros((shape.layers, shape.hidden * TILE)),
             aligned_zeros(shape.heads * TILE),
             aligned_zeros(shape.heads * TILE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,25 +11,28 @@ from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.agents.network.blas import use_one_thread
 from edgeworth.agents.network.forward import TILE, Scratch, Sizes, forward
 from edgeworth.agents.network.heads import ACTS, draw_move, legal_acts, legal_units, likeliest_move, move_uniforms, weigh
+from edgeworth.agents.network.reading import Reading, read
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.compiled import Array, Flag, Int, compiled_bare, compiled_within
 from edgeworth.errors import InvalidOption
-from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.state import BASE_FEATURES
 
 
 @compiled_within
-def look(parameters: Array, sizes: Sizes, scratch: Scratch, features: Array, masks: Array, caps: Array, begin: Int, size: Int) -> None:
-    """Send some situations through the network, and weigh what is legal."""
-    for j in range(size):
+def look(parameters: Array, sizes: Sizes, scratch: Scratch, features: Array, masks: Array, caps: Array, begin: Int, number: Int) -> None:
+    """Send some situations through the network, and weigh what is legal.
+
+    A whole tile goes through, however few there are: products of another size are summed in another order, and an agent would not be quite
+    the same alone as among others.
+    """
+    for j in range(number):
         e, row = np.uint64(j), np.uint64(begin + j)
         for column in range(sizes.features):
-            scratch.columns[np.uint64(column * size + j)] = features[row, np.uint64(column)]
+            scratch.columns[np.uint64(column * TILE + j)] = features[row, np.uint64(column)]
         scratch.legal[0, e] = legal_acts(masks[row])
         for k in range(3):
             scratch.legal[1 + k, e] = legal_units(caps[row, k])
-    forward(parameters, sizes, scratch, size)
-    weigh(scratch, sizes.units, size)
+    forward(parameters, sizes, scratch, TILE)
+    weigh(scratch, sizes.units, TILE)
 
 
 @compiled_bare
@@ -47,15 +50,15 @@ def choose_moves(
 ) -> None:
     """A move for every situation: the likeliest, or one drawn by four uniform numbers."""
     for begin in range(0, features.shape[0], TILE):
-        size = min(TILE, features.shape[0] - begin)
-        look(parameters, sizes, scratch, features, masks, caps, begin, size)
-        for j in range(size):
+        number = min(TILE, features.shape[0] - begin)
+        look(parameters, sizes, scratch, features, masks, caps, begin, number)
+        for j in range(number):
             row = np.uint64(begin + j)
             if greedy:
-                act, a, b, c = likeliest_move(scratch.weights, sizes.units, size, j)
+                act, a, b, c = likeliest_move(scratch.weights, sizes.units, TILE, j)
             else:
                 for_act, for_a, for_b, for_c = uniforms[row, 0], uniforms[row, 1], uniforms[row, 2], uniforms[row, 3]
-                act, a, b, c = draw_move(scratch.weights, sizes.units, size, j, for_act, for_a, for_b, for_c)
+                act, a, b, c = draw_move(scratch.weights, sizes.units, TILE, j, for_act, for_a, for_b, for_c)
             acts[row], shares[row, 0], shares[row, 1], shares[row, 2] = act, a, b, c
 
 
@@ -65,14 +68,14 @@ def judge_situations(
 ) -> None:
     """The log-probabilities of all entries of all heads, and the value, of every situation."""
     for begin in range(0, features.shape[0], TILE):
-        size = min(TILE, features.shape[0] - begin)
-        look(parameters, sizes, scratch, features, masks, caps, begin, size)
-        for j in range(size):
+        number = min(TILE, features.shape[0] - begin)
+        look(parameters, sizes, scratch, features, masks, caps, begin, number)
+        for j in range(number):
             row = np.uint64(begin + j)
-            values[row] = scratch.heads[np.uint64((sizes.heads - 1) * size + j)]
+            values[row] = scratch.heads[np.uint64((sizes.heads - 1) * TILE + j)]
             for entry in range(sizes.heads - 1):
                 head = 0 if entry < ACTS else 1 + (entry - ACTS) // (sizes.units + 1)
-                log_weight = scratch.heads[np.uint64(entry * size + j)]
+                log_weight = scratch.heads[np.uint64(entry * TILE + j)]
                 logs[row, np.uint64(entry)] = log_weight - scratch.log_sum[np.uint64(head), np.uint64(j)]
 
 
@@ -102,24 +105,13 @@ class Outlook(NamedTuple):
 
 
 class NetworkPlayer:
-    """A network that plays; as a negotiator it reads the base features, and no hints."""
+    """A network that plays."""
 
-    knows_partner: ClassVar[bool] = False
-
-    def __init__(self, parameters: NDArray[np.float32], shape: PolicyShape, greedy: bool = True) -> None:
+    def __init__(self, parameters: NDArray[np.float32], shape: PolicyShape) -> None:
         use_one_thread()
         shape.split(parameters)
-        self.parameters, self.shape, self.greedy = np.ascontiguousarray(parameters, np.float32), shape, greedy
+        self.parameters, self.shape = np.ascontiguousarray(parameters, np.float32), shape
         self._sizes, self._scratch = Sizes.of(shape), Scratch.of(shape)
-
-    def uniforms(self, batch: BargainingBatch) -> NDArray[np.float64]:
-        """The numbers that decide drawn moves, from the episodes' own randomness."""
-        return batch_uniforms(batch.state)
-
-    def choose(self, batch: BargainingBatch) -> Moves:
-        features = np.zeros((batch.size, self.shape.features), np.float32)
-        features[:, :BASE_FEATURES] = batch.features()
-        return self.choose_from(features, batch.masks, batch.views[:, :3], None if self.greedy else self.uniforms(batch))
 
     def choose_from(
         self,
@@ -131,21 +123,20 @@ class NetworkPlayer:
         """Moves for situations with these features (N, F), legal acts (N, 5) and pools (N, 3); drawn by `uniforms`, or the likeliest."""
         acts, shares = np.empty(len(features), np.int64), np.empty((len(features), 3), np.int64)
         drawn = np.zeros((0, 4)) if uniforms is None else np.ascontiguousarray(uniforms, np.float64)
-        choose_moves(
-            self.parameters, self._sizes, self._scratch, *self._laid_out(features, masks, caps), drawn, uniforms is None, acts, shares
-        )
-        return acts, shares
+        reading, legal = self._read(features, masks, caps)
+        situations = reading.inputs, legal, reading.caps
+        choose_moves(self.parameters, self._sizes, self._scratch, *situations, drawn, uniforms is None, acts, shares)
+        return acts, reading.by_type(shares)
 
     def outlook(self, features: NDArray[np.float32], masks: NDArray[Any], caps: NDArray[Any]) -> Outlook:
         """Log-probabilities of everything that could be chosen, and values; what is illegal is near -1e9."""
         logs, values = np.empty((len(features), self.shape.logits), np.float32), np.empty(len(features), np.float32)
-        judge_situations(self.parameters, self._sizes, self._scratch, *self._laid_out(features, masks, caps), logs, values)
-        return Outlook(logs[:, :ACTS], logs[:, ACTS:].reshape(len(features), 3, -1), values)
+        reading, legal = self._read(features, masks, caps)
+        judge_situations(self.parameters, self._sizes, self._scratch, reading.inputs, legal, reading.caps, logs, values)
+        return Outlook(logs[:, :ACTS], reading.by_type(logs[:, ACTS:].reshape(len(features), 3, -1)), values)
 
-    def _laid_out(
-        self, features: NDArray[np.float32], masks: NDArray[Any], caps: NDArray[Any]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.int32]]:
-        """The arrays in the types that compiled code is built for."""
+    def _read(self, features: NDArray[np.float32], masks: NDArray[Any], caps: NDArray[Any]) -> tuple[Reading, NDArray[np.int8]]:
+        """The situations as the network reads them, and their legal acts, in the types that compiled code is built for."""
         size = len(features)
         if features.shape[1:] != (self.shape.features,) or masks.shape != (size, ACTS) or caps.shape != (size, 3):
             raise InvalidOption(
@@ -154,4 +145,4 @@ class NetworkPlayer:
             )
         if size and int(caps.max()) > self.shape.units:
             raise InvalidOption(f"A pool holds {int(caps.max())} units of a type; the network knows up to {self.shape.units}.")
-        return np.ascontiguousarray(features, np.float32), np.ascontiguousarray(masks, np.int8), np.ascontiguousarray(caps, np.int32)
+        return read(self.shape, features, caps), np.ascontiguousarray(masks, np.int8)

@@ -1,8 +1,8 @@
 """Matrix products of the network, each a single call of the linear algebra library, and the sums it does best.
 
 Matrices are row by row in flat arrays. The library behind them is SciPy's, reached by the names that Numba itself uses for `np.dot`;
-calling them directly needs no shapes, no copies and little compilation. There is no product with a transposed second factor: the library is
-twice as slow on those of small matrices, so callers turn the factor around first.
+calling them directly needs no shapes, no copies and little compilation. There is no product with a transposed second factor: callers turn
+the factor around first, because the library is slow on such products of small matrices.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from edgeworth.games.bargaining.dialogue_lines import (
     untagged_dialogue,
 )
 
-__all__ = ["DatasetContexts", "Dialogue", "read_dialogues", "read_json_contexts", "read_self_play"]
+__all__ = ["DatasetContexts", "Dialogue", "read_dialogue", "read_dialogues", "read_json_contexts", "read_self_play"]
 
 PARTS = ("dialogues", "self_play")
 SPLITS = ("all", "train", "val", "test")
@@ -69,20 +69,35 @@ class DatasetContexts:
         return _file_table(path, self.part, self.split, _stamps(path)).copy()
 
 
-def read_dialogues(path: str | Path, split: str = "all") -> list[Dialogue]:
-    """The dialogues of a folder of the released files, or of one tagged or untagged file."""
+def read_dialogues(path: str | Path, split: str = "all", broken: list[DataError] | None = None) -> list[Dialogue]:
+    """The dialogues of a folder of the released files, or of one tagged or untagged file.
+
+    A broken line is an error, unless a list is given for them: then they are left out and their errors collected there.
+    """
     _check_choice("split", split, SPLITS)
     path = Path(path).expanduser()
     if not path.is_dir():
         _check_whole_file(path, split)
-        lines = _lines(path)
-        parse = _line_format(lines[0])
-        return [parse(line) for line in lines]
+        lines = _lines(path, broken)
+        parse = _line_format(lines[0]) if broken is None else lambda line: _line_format(line)(line)
+        return _parsed(lines, parse, broken)
     if split == "all":
-        return _whole_corpus(path)
+        return _whole_corpus(path, broken)
     if split == "train" and not (path / SPLIT_FILES["train"]).is_file():
-        return _remaining_corpus(path)
-    return _split_dialogues(path, split)
+        return _remaining_corpus(path, broken)
+    return _split_dialogues(path, split, broken)
+
+
+def read_dialogue(path: str | Path, number: int) -> Dialogue:
+    """The dialogue on one line of a tagged or untagged file; the other lines may be what they like."""
+    path = Path(path).expanduser()
+    lines = {line.number: line for line in _lines(path, [])}
+    last = max(lines, default=0)
+    if not 1 <= number <= last:
+        raise DataError(path, f"expected a line from 1 to {last}; found {number}.")
+    if number not in lines:
+        raise Line(path, number, "").error("one record per line", "an empty line")
+    return _line_format(lines[number])(lines[number])
 
 
 def read_self_play(path: str | Path) -> list[Context]:
@@ -97,32 +112,49 @@ def read_json_contexts(path: str | Path) -> list[Context]:
     return [json_context(line) for line in _lines(Path(path).expanduser())]
 
 
-def _whole_corpus(folder: Path) -> list[Dialogue]:
+def _parsed(lines: Iterable[Line], parse: Callable[[Line], Dialogue], broken: list[DataError] | None = None) -> list[Dialogue]:
+    """The dialogues of lines; those that are broken go onto the list, if there is one."""
+    dialogues = []
+    for line in lines:
+        try:
+            dialogues.append(parse(line))
+        except DataError as error:
+            if broken is None:
+                raise
+            broken.append(error)
+    return dialogues
+
+
+def _whole_corpus(folder: Path, broken: list[DataError] | None = None) -> list[Dialogue]:
     if (folder / WHOLE_CORPUS).is_file():
-        return [untagged_dialogue(line) for line in _lines(folder / WHOLE_CORPUS)]
+        return _parsed(_lines(folder / WHOLE_CORPUS, broken), untagged_dialogue, broken)
     if not all((folder / name).is_file() for name in SPLIT_FILES.values()):
         raise _missing(folder, f"{WHOLE_CORPUS}, or {', '.join(SPLIT_FILES.values())}")
-    return [dialogue for split in SPLIT_FILES for dialogue in _split_dialogues(folder, split)]
+    return [dialogue for split in SPLIT_FILES for dialogue in _split_dialogues(folder, split, broken)]
 
 
-def _split_dialogues(folder: Path, split: str) -> list[Dialogue]:
-    return [tagged_dialogue(line) for line in _lines(_required(folder, SPLIT_FILES[split]))]
+def _split_dialogues(folder: Path, split: str, broken: list[DataError] | None = None) -> list[Dialogue]:
+    return _parsed(_lines(_required(folder, SPLIT_FILES[split]), broken), tagged_dialogue, broken)
 
 
-def _remaining_corpus(folder: Path) -> list[Dialogue]:
-    """The training dialogues: the whole corpus less the held-out ones, each taken out as often as it was held out."""
+def _remaining_corpus(folder: Path, broken: list[DataError] | None = None) -> list[Dialogue]:
+    """The training dialogues: the whole corpus less the held-out ones, each taken out as often as it was held out.
+
+    A held-out dialogue whose line is broken in the held-out file cannot be told from the others, and counts as one for training.
+    """
     sources = (WHOLE_CORPUS, SPLIT_FILES["val"], SPLIT_FILES["test"])
     if not all((folder / name).is_file() for name in sources):
         raise _missing(folder, f"{SPLIT_FILES['train']}, or {', '.join(sources)}")
-    held_out = Counter((d.context, d.utterances) for split in ("val", "test") for d in _split_dialogues(folder, split))
-    remaining = []
-    for dialogue in _whole_corpus(folder):
+    held_out = Counter((d.context, d.utterances) for split in ("val", "test") for d in _split_dialogues(folder, split, broken))
+    remaining: list[Dialogue] = []
+    broken_before = len(broken or [])
+    for dialogue in _whole_corpus(folder, broken):
         key = (dialogue.context, dialogue.utterances)
         if held_out[key]:
             held_out[key] -= 1
         else:
             remaining.append(dialogue)
-    if held_out.total():
+    if held_out.total() > len(broken or []) - broken_before:  # a broken line may have been one of those held out
         problem = f"expected every dialogue of {sources[1]} and {sources[2]}; found all but {held_out.total()}. Give the whole corpus."
         raise DataError(folder / WHOLE_CORPUS, problem)
     if not remaining:
@@ -149,8 +181,8 @@ def _paired(sides: list[tuple[Line, SideInput]]) -> list[Context]:
     return [shared_context(line, mine, theirs) for (_, mine), (line, theirs) in zip(sides[::2], sides[1::2], strict=True)]
 
 
-def _lines(path: Path) -> list[Line]:
-    """The lines of a file; only the end of the file may be blank."""
+def _lines(path: Path, broken: list[DataError] | None = None) -> list[Line]:
+    """The lines of a file; only the end of the file may be blank, unless there is a list for the errors of blank lines."""
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
@@ -164,10 +196,12 @@ def _lines(path: Path) -> list[Line]:
     if not text.strip():
         raise DataError(path, "expected one record per line; found an empty file.")
     lines = [Line(path, number, line.strip()) for number, line in enumerate(text.rstrip().split("\n"), start=1)]
-    for line in lines:
-        if not line.text:
-            raise line.error("one record per line", "an empty line")
-    return lines
+    blank = [line.error("one record per line", "an empty line") for line in lines if not line.text]
+    if blank and broken is None:
+        raise blank[0]
+    if broken is not None:
+        broken.extend(blank)
+    return [line for line in lines if line.text]
 
 
 def _required(folder: Path, name: str) -> Path:

@@ -41,7 +41,7 @@ def find_model(model: str, revision: str | None) -> Path:
 def _downloaded(model: str, revision: str | None) -> Path | None:
     """The model, if it was downloaded before, whole."""
     try:
-        return checked_folder(Path(snapshot_download(model, revision=revision, local_files_only=True)))
+        return checked_folder(Path(snapshot_download(model, revision=revision, allow_patterns=NEEDED, local_files_only=True)))
     except (errors.LocalEntryNotFoundError, errors.HFValidationError, ModelUnavailable):
         return None
 
@@ -71,6 +71,8 @@ def _sentence(error: Exception, model: str, revision: str | None) -> ModelUnavai
             "unknown_model",
             f"The hub has no model {model!r}, and there is no such folder; see huggingface.co/models. A private one needs HF_TOKEN.",
         )
+    if isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError | TimeoutError):
+        return ModelUnavailable("unreachable", f"{model} could not be downloaded: {error.strerror or error}. Mend that, and try again.")
     offline = isinstance(error, errors.OfflineModeIsEnabled) or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     silent = "HF_HUB_OFFLINE is set, so the hub was not asked" if offline else "The hub did not answer"
     return ModelUnavailable(

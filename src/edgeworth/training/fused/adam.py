@@ -13,7 +13,8 @@ from edgeworth.agents.network.products import squared_length
 from edgeworth.compiled import Array, Int, Real, compiled_bare
 
 BETA_1, BETA_2 = 0.9, 0.999
-EPSILON = np.float32(1e-5)
+ADAM_EPSILON = 1e-5
+EPSILON = np.float32(ADAM_EPSILON)
 NORM_GUARD = 1e-6
 FAINT, NOTHING = np.float32(1e-30), np.float32(0.0)
 """Moments that fade out become 0 here, far below EPSILON, before they are too small for ordinary arithmetic, which is slow."""

@@ -3,7 +3,8 @@
     learner = FusedLearner(BargainingConfig(), PPOSettings(), shape_of(BargainingConfig(), PPOSettings()), seed=0)
     metrics = learner.iterate()
 
-It means the same as the torch backend and keeps the same flat vector of parameters; it is about forty times as fast at small minibatches.
+It means the same as the torch backend and keeps the same flat vector of parameters. Where torch calls many small operations for every
+minibatch, here one call plays a rollout and one learns from it.
 Random hints are drawn by the rules inside the rollout; hints of other providers are asked for in Python at every step, with the same
 compiled steps in between. `state()` holds all that is needed to go on as if nothing had happened.
 """
@@ -37,7 +38,7 @@ from edgeworth.training.fused.loss import Samples, Terms
 from edgeworth.training.fused.order import env_seeds, order_key
 from edgeworth.training.fused.rollout import Diary, Game, HintDesk, Tape
 from edgeworth.training.fused.update import Schedule, Workshop
-from edgeworth.training.learner import not_finite, scheduled
+from edgeworth.training.learner import let_go, not_finite, scheduled
 from edgeworth.training.reward_scale import reward_scale_of
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
 
@@ -54,7 +55,8 @@ def hint_width(hints: HintSettings) -> int:
 
 def shape_of(config: BargainingConfig, settings: Settings, hints: HintSettings = NO_HINTS) -> PolicyShape:
     """The network for a game with these hints."""
-    return PolicyShape(BASE_FEATURES + hint_width(hints), BargainingBatch(config, 1).max_count, settings.hidden, settings.layers)
+    units = BargainingBatch(config, 1).max_count
+    return PolicyShape(BASE_FEATURES + hint_width(hints), units, settings.hidden, settings.layers, settings.reading)
 
 
 class FusedLearner:
@@ -68,7 +70,6 @@ class FusedLearner:
         seed: int,
         hints: HintSettings = NO_HINTS,
         total_steps: int | None = None,
-        parameters: NDArray[np.float32] | None = None,
         stepwise: bool | None = None,
     ) -> None:
         """`total_steps` ends a linear schedule; `stepwise` steps from Python even where nobody there has to be asked."""
@@ -79,23 +80,20 @@ class FusedLearner:
         self.seed, self.total_steps = checked_seed(seed), total_steps
         self.scale = settings.reward_scale if settings.reward_scale is not None else reward_scale_of(config)
         self.parameters = aligned_zeros(shape.size)
-        self.parameters[:] = first_parameters(shape, seed) if parameters is None else self._checked(parameters)
+        self.parameters[:] = first_parameters(shape, seed)
         self.steps = self.iteration = self.updates = 0
         self._open_talks()
         self._allocate()
         self._seat_hints(stepwise)
 
-    def _checked(self, parameters: NDArray[np.float32]) -> NDArray[np.float32]:
-        self.shape.split(parameters)
-        return parameters
-
     def _open_talks(self) -> None:
         settings, config = self.settings, self.config
         self.batch = BargainingBatch(config, settings.num_envs)
-        if self.batch.max_count != self.shape.units or self.shape.features != BASE_FEATURES + hint_width(self.hints):
+        self._room, width = self.shape.features - BASE_FEATURES, hint_width(self.hints)
+        if self.batch.max_count != self.shape.units or (self._room != width and self.hints.given) or self._room < 0:
             raise InvalidOption(
                 f"The network is for {self.shape.features} features and up to {self.shape.units} units of a type; the game has"
-                f" {BASE_FEATURES + hint_width(self.hints)} and {self.batch.max_count}."
+                f" {BASE_FEATURES + width} and {self.batch.max_count}."
             )
         self.batch.seed([int(seed) for seed in env_seeds(self.seed, settings.num_envs)])
         self.batch.reset()
@@ -106,7 +104,7 @@ class FusedLearner:
         self._whole_episodes = isinstance(settings, ReinforceSettings)
         steps = settings.rollout + (self.config.max_turns + 1) // 2 * self._whole_episodes
         self._game, self._diary = Game.of(self.batch), Diary.of(settings.num_envs)
-        self._tape = Tape.of(steps, settings.num_envs, shape.features)
+        self._tape = Tape.of(steps, settings.num_envs, shape.inputs)
         self._shop = Workshop(Scratch.of(shape), Samples.of_tile(), Slopes.of(shape), Moments.of(shape.size))
         rows = len(self._tape.values)
         self._advantages, self._returns, self._baselines = (aligned_zeros(rows) for _ in range(3))
@@ -118,15 +116,21 @@ class FusedLearner:
         inside = hints.mode in INSIDE
         self._stepwise = not inside if stepwise is None else stepwise
         random = hints.mode == "random" and not self._stepwise
-        self._desk = HintDesk.of(self.batch, hint_width(hints), hints.k, hints.hold_last, random)
+        self._desk = HintDesk.of(self.batch, self._room, hints.k, hints.hold_last, random)
         self._feed: HintFeed | None = None
-        if self._stepwise and hints.mode != "none":
-            self._feed = HintFeed(self.batch, provider_of(hints.mode, hints.options), hints.cadence)
+        if hints.given:
+            provider = provider_of(hints.mode, hints.options)
+            if self._stepwise:
+                self._feed = HintFeed(self.batch, provider, hints.cadence)
+            else:
+                provider.check(self.batch)
         self._hint()
 
     @property
     def hint_counts(self) -> dict[str, int | str]:
-        """How many hints were asked for, given and rejected, where somebody outside the rules gives them."""
+        """How many hints were asked for, given and rejected; empty without hints."""
+        if self._desk.random:
+            return {"asked": (drawn := int(self._desk.drawn[0])), "given": drawn}
         return {} if self._feed is None else self._feed.counts
 
     def iterate(self) -> dict[str, float]:
@@ -134,7 +138,7 @@ class FusedLearner:
         self._diary.resting[:], self._diary.totals[:], self._sums[:] = False, 0.0, 0.0
         steps = self._play_stepwise() if self._stepwise else self._play()
         rows = np.flatnonzero(self._tape.played[: steps * self.settings.num_envs])
-        self._judge(steps, rows)
+        self._judge(steps)
         explained = explained_variance(self._returns[rows], self._baselines[rows])
         rate = scheduled(self.settings.learning_rate, self.settings.lr_schedule, self.steps, self.total_steps)
         made, epochs, kl = self._learn(rows, rate)
@@ -168,7 +172,7 @@ class FusedLearner:
         game, tape, desk, steps = self._game, self._tape, self._desk, self.settings.rollout
         step, playing = 0, 1
         while True:
-            rollout.observe(game, tape, desk, step)
+            rollout.observe(game, self._sizes, tape, desk, step)
             rollout.decide(self.parameters, self._sizes, self._shop.scratch, game, tape, step)
             if step >= steps and not (self._whole_episodes and playing > 0):
                 return step
@@ -191,7 +195,7 @@ class FusedLearner:
 
     # Learning
 
-    def _judge(self, steps: int, rows: NDArray[np.int64]) -> None:
+    def _judge(self, steps: int) -> None:
         """Advantages, returns and baselines of everything on the tape."""
         settings, tape, slots = self.settings, self._tape, self.settings.num_envs
         if isinstance(settings, PPOSettings):
@@ -293,6 +297,10 @@ class FusedLearner:
         self._show_batch()
         if self._feed is not None:
             self._feed.features = self._desk.features.copy()
+
+    def close(self) -> None:
+        """Let go of what the hints' giver holds."""
+        let_go(self._feed)
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         return {

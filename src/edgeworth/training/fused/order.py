@@ -8,11 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.player import batch_uniforms
 from edgeworth.compiled import Array, Bits, Int, compiled_bare, compiled_within
 from edgeworth.seeding import below, draw, seed_stream, stream_key
-
-__all__ = ["batch_uniforms", "env_seeds", "order_key", "shuffle", "shuffled"]
 
 ORDER_SALT = np.uint64(0x5851F42D4C957F2D)
 """Keeps the keys of orders apart from those of episodes."""

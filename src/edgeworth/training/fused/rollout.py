@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from edgeworth.agents.network.forward import TILE, Scratch, Sizes, forward
 from edgeworth.agents.network.heads import draw_move, legal_acts, legal_units, log_prob, move_uniforms, weigh
 from edgeworth.agents.network.memory import aligned_zeros
+from edgeworth.agents.network.reading import read_row
 from edgeworth.compiled import Array, Flag, Int, Real, compiled_bare, compiled_within
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import (
@@ -72,6 +73,8 @@ class Tape(NamedTuple):
     """False where the slot was resting."""
     made: NDArray[np.int64]
     """Moves that the agent had made in this episode before."""
+    orders: NDArray[np.int32]
+    """Which item type was read first, second and third; shares and what was legal of them stand in this order."""
 
     @classmethod
     def of(cls, steps: int, slots: int, features: int) -> Tape:
@@ -87,6 +90,7 @@ class Tape(NamedTuple):
             np.zeros(rows, np.bool_),
             np.zeros(rows, np.bool_),
             np.zeros(rows, np.int64),
+            aligned_zeros((rows, 3), np.int32),
         )
 
 
@@ -118,6 +122,8 @@ class HintDesk(NamedTuple):
     given: NDArray[np.float32]
     k: int
     holds: bool
+    drawn: NDArray[np.int64]
+    """How many random hints were drawn here, one number."""
     random: bool
     """Whether random hints are drawn here; otherwise somebody else writes `features`, or there are none."""
 
@@ -133,6 +139,7 @@ class HintDesk(NamedTuple):
             aligned_zeros((batch.size, HINT_FEATURES)),
             k,
             holds,
+            np.zeros(1, np.int64),
             random,
         )
 
@@ -145,14 +152,14 @@ def draw_hints(game: Game, desk: HintDesk) -> None:
         e = np.uint64(i)
         desk.views[e, TURNS_COLUMN] = r.max_turns - game.state[e].turn
         write_mask(game.state[e], AGENT, desk.masks[e])
-    find_due(desk.views, desk.masks, r.max_turns, desk.since, desk.k, desk.due)
+    desk.drawn[0] += find_due(desk.views, desk.masks, r.max_turns, desk.since, desk.k, desk.due)
     write_random_hints(game.state, desk.due, desk.given)
     extend_features(desk.views, desk.masks, r.max_turns, desk.since, desk.k, desk.holds, desk.due, desk.given, desk.features, desk.features)
 
 
 @compiled_bare
-def observe(game: Game, tape: Tape, desk: HintDesk, step: Int) -> None:
-    """Write down what every slot's agent sees, and what it may do."""
+def observe(game: Game, sizes: Sizes, tape: Tape, desk: HintDesk, step: Int) -> None:
+    """Write down what every slot's network reads, and what it may do."""
     slots = game.state.shape[0]
     for i in range(slots):
         e, row = np.uint64(i), np.uint64(step * slots + i)
@@ -160,10 +167,11 @@ def observe(game: Game, tape: Tape, desk: HintDesk, step: Int) -> None:
         write_features(s, game.rules[0], AGENT, tape.features[row])
         for column in range(desk.features.shape[1]):
             tape.features[row, np.uint64(BASE_FEATURES + column)] = desk.features[e, np.uint64(column)]
+        read_row(tape.features[row], tape.orders[row], sizes)
         write_mask(s, AGENT, desk.masks[e])
         tape.legal[row, 0] = legal_acts(desk.masks[e])
         for k in range(3):
-            tape.legal[row, 1 + k] = legal_units(s.counts[k])
+            tape.legal[row, 1 + k] = legal_units(s.counts[np.uint64(tape.orders[row, k])])
 
 
 @compiled_within
@@ -196,6 +204,13 @@ def look(parameters: Array, sizes: Sizes, scratch: Scratch, tape: Tape, first: I
     weigh(scratch, sizes.units, size)
 
 
+@compiled_within
+def asked_of(move: Array, order: Array, item: Int) -> Int:
+    """How many units of an item type a move asks for, whose share stands in the order in which the types were read."""
+    place = 1 * np.int64(order[1] == item) + 2 * np.int64(order[2] == item)
+    return np.int64(move[np.uint64(1 + place)])
+
+
 @compiled_bare
 def advance(game: Game, tape: Tape, diary: Diary, scale: Real, step: Int, rests: Flag) -> Int:
     """Make the moves, note what they paid, and begin new episodes; with `rests`, slots whose episode has ended rest from now on.
@@ -210,8 +225,9 @@ def advance(game: Game, tape: Tape, diary: Diary, scale: Real, step: Int, rests:
         tape.played[row] = not diary.resting[e]
         if diary.resting[e]:
             continue
-        s, report, move = game.state[e], game.reports[e], tape.moves[row]
-        step_episode(s, r, game.partners, np.int64(move[0]), np.int64(move[1]), np.int64(move[2]), np.int64(move[3]), report)
+        s, report, move, order = game.state[e], game.reports[e], tape.moves[row], tape.orders[row]
+        a, b, c = asked_of(move, order, 0), asked_of(move, order, 1), asked_of(move, order, 2)
+        step_episode(s, r, game.partners, np.int64(move[0]), a, b, c, report)
         tape.rewards[row] = report.reward * scale
         tape.made[row] = diary.moves[e]
         diary.returns[e] += report.reward
@@ -248,7 +264,7 @@ def play(
     """A whole rollout in compiled code; returns how many steps it took. The last look is at the situation after them."""
     step, playing = 0, 1
     while True:
-        observe(game, tape, desk, step)
+        observe(game, sizes, tape, desk, step)
         decide(parameters, sizes, scratch, game, tape, step)
         if step >= steps and not (whole_episodes and playing > 0):
             return step

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from edgeworth.agents.network.player import NetworkPlayer
+from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.training.fused.learner import FusedLearner, shape_of
@@ -22,10 +20,10 @@ def warm_up() -> None:
     batch = BargainingBatch(config, 2)
     batch.seed(0)
     batch.reset()
-    for greedy in (True, False):
-        player = NetworkPlayer(learner.parameters, learner.shape, greedy)
-        player.choose(batch)
-    player.outlook(batch.features(), batch.masks, np.asarray(batch.views[:, :3]))
+    player, situations = NetworkPlayer(learner.parameters, learner.shape), (batch.features(), batch.masks, batch.views[:, :3])
+    for uniforms in (None, batch_uniforms(batch.state)):
+        player.choose_from(*situations, uniforms)
+    player.outlook(*situations)
 
 
 def learn_once(

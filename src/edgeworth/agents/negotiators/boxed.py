@@ -1,0 +1,86 @@
+"""The experts in the box: negotiators that PPO trained, one per scenario, and which of them is asked in a game.
+
+Asked is the one that was trained in this very game; in a game that nobody was trained in, the one whose training game differs in the fewest
+options. A network reads pools on the scale of the largest count it was trained for, so where no expert has this largest count there is
+none to ask. `edgeworth study experts` trains them; each has a card beside it, with its command, seeds and scores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.negotiators.learned import Learned
+from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.batch import BargainingBatch
+
+FOLDER = Path(__file__).resolve().parents[2] / "checkpoints" / "experts"
+SUFFIX = ".safetensors"
+REMEDY = "train one with `edgeworth train --config configs/ppo_expert.yaml` and this game's options, and give its folder as the checkpoint"
+
+
+@cache
+def experts(folder: Path = FOLDER) -> dict[str, Mapping[str, Any]]:
+    """What is known of every expert, by its name: that of the scenario it was trained in."""
+    return {path.stem: json.loads(path.with_suffix(".json").read_text(encoding="utf-8")) for path in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def expert_for(batch: BargainingBatch, folder: Path = FOLDER) -> str:
+    """The name of the expert for a game."""
+    known = experts(folder)
+    if not known:
+        raise InvalidOption(f"There is no expert in {folder}; `edgeworth study experts --box {folder}` trains them.")
+    able = [name for name, facts in known.items() if facts["shape"]["units"] == batch.max_count]
+    if not able:
+        counts = " or ".join(map(str, sorted({facts["shape"]["units"] for facts in known.values()})))
+        raise InvalidOption(f"No expert in the box knows pools with up to {batch.max_count} units of a type, only {counts}; {REMEDY}.")
+    game = json.loads(json.dumps(asdict(batch.config)))
+    return min(able, key=lambda name: sum(known[name]["env"].get(option) != value for option, value in game.items()))
+
+
+@dataclass(frozen=True)
+class Boxed:
+    """Plays the expert of whatever game it meets."""
+
+    sampled: bool = False
+    """Draw moves with the network's probabilities; otherwise make the likeliest."""
+    hint: str | None = None
+    """A hint provider for networks that were trained with hints."""
+    folder: Path = FOLDER
+    knows_partner: ClassVar[bool] = False
+    _asked: dict[str, Learned] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _games: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """The experts that have been asked."""
+        return sorted(self._asked)
+
+    def expert(self, batch: BargainingBatch) -> Learned:
+        """The expert for a game, read once."""
+        game = repr((batch.config, batch.max_count))
+        if game not in self._games:
+            self._games[game] = expert_for(batch, self.folder)
+        name = self._games[game]
+        if name not in self._asked:
+            self._asked[name] = Learned(self.folder / name, self.sampled, self.hint)
+        return self._asked[name]
+
+    def check(self, batch: BargainingBatch) -> None:
+        """Refuse a game that no expert can play."""
+        self.expert(batch).check(batch)
+
+    def choose(self, batch: BargainingBatch) -> Moves:
+        return self.expert(batch).choose(batch)
+
+    def advise(self, batch: BargainingBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """A move for every episode, as acts and shares, and how likely the network is to make it."""
+        return self.expert(batch).advise(batch)

@@ -1,0 +1,207 @@
+"""How well dialogue acts are read from human text: on agreed dialogues, whose deal is known, and on labelled utterances of our own.
+
+A dialogue is read right when its last offer is the deal. Every dialogue counts once, though the released files hold most of them twice,
+as either speaker saw them. The public data label no acts, so the confusion by act is measured on labelled utterances; of the dialogues
+it is told which act came last, by how they ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgeworth.errors import DataError
+from edgeworth.evaluation.statistics import Estimate, mean
+from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.dialogue_acts import Evidence, Reading, Talk, read_talk
+from edgeworth.games.bargaining.dialogue_lines import Dialogue, Line, Speaker, quoted, three_numbers
+from edgeworth.games.bargaining.vocabulary import Act
+
+Show = Callable[[str, int, int], None]
+
+PUBLISHED_ACCURACY = 0.779
+"""The published rule parser, on the same 4,766 agreed dialogues."""
+NO_ACT = "none"
+ACT_NAMES = (*(act.name for act in Act), NO_ACT)
+OTHER_VIEW: dict[Speaker, Speaker] = {"YOU": "THEM", "THEM": "YOU"}
+MISSES = ("no offer was read", "the two sides are swapped", "one unit of one type", "one type by more", "two or three types")
+"""How the last offer differs from the deal."""
+
+
+def distinct(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
+    """Every dialogue once, as whoever comes first in the file saw it."""
+    seen: set[object] = set()
+    found = []
+    for dialogue in dialogues:
+        key = min(_seen_by_either(dialogue))
+        if key not in seen:
+            seen.add(key)
+            found.append(dialogue)
+    return found
+
+
+def _seen_by_either(dialogue: Dialogue) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    context, said = dialogue.context, dialogue.utterances
+    turned = tuple((OTHER_VIEW[speaker], text) for speaker, text in said)
+    return (
+        (context.counts, context.my_utilities, context.partner_utilities, said),
+        (context.counts, context.partner_utilities, context.my_utilities, turned),
+    )
+
+
+def measure_dialogues(parts: Mapping[str, Sequence[Dialogue]], seed: int = 0, show: Show | None = None) -> dict[str, Any]:
+    """What `edgeworth parse --evaluate` writes of dialogues: every part, and all of them together."""
+    total = sum(len(dialogues) for dialogues in parts.values())
+    read: dict[str, list[_Read]] = {}
+    done = 0
+    for name, dialogues in parts.items():
+        read[name] = []
+        for dialogue in dialogues:
+            read[name].append(_Read(dialogue, read_talk(dialogue.context.counts, dialogue.utterances)))
+            done += 1
+            if show is not None and done % 100 == 0:
+                show(name, done, total)
+    if len(read) > 1:
+        read["all"] = [one for part in read.values() for one in part]
+    return {name: _measure(part, seed) for name, part in read.items()}
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A dialogue and what was read."""
+
+    dialogue: Dialogue
+    talk: Talk
+
+    @property
+    def right(self) -> bool:
+        return self.talk.last_offer == self.dialogue.my_share
+
+    @property
+    def last_stated(self) -> Reading | None:
+        """The reading that stated the last offer."""
+        return next((reading for reading in reversed(self.talk.readings) if reading.evidence is not None), None)
+
+
+def _measure(part: Sequence[_Read], seed: int) -> dict[str, Any]:
+    agreed = [read for read in part if read.dialogue.outcome == "agreed"]
+    return {
+        "dialogues": len(part),
+        "agreed": len(agreed),
+        "accuracy": None if not agreed else _share(agreed, seed).as_dict(),
+        "by_evidence": _by_evidence(agreed),
+        "misses": {kind: n for kind, n in _miss_counts(agreed).items() if n},
+        "last_act": {
+            "agreed": _last_acts(agreed),
+            "not agreed": _last_acts([read for read in part if read.dialogue.outcome != "agreed"]),
+        },
+    }
+
+
+def _share(reads: Sequence[_Read], seed: int) -> Estimate:
+    return mean(np.array([read.right for read in reads], np.float64), seed)
+
+
+def _by_evidence(agreed: Sequence[_Read]) -> list[dict[str, Any]]:
+    """By what the last offer rests on: how many, how often right, and the confidence it was given."""
+    rows = []
+    for evidence in reversed(Evidence):
+        reads = [(read, stated) for read in agreed if (stated := read.last_stated) is not None and stated.evidence == evidence]
+        if reads:
+            right = sum(read.right for read, _ in reads)
+            row = {"evidence": evidence.value, "n": len(reads), "right": right, "share": right / len(reads)}
+            rows.append({**row, "confidence": reads[0][1].confidence})
+    return rows
+
+
+def _miss_counts(agreed: Sequence[_Read]) -> dict[str, int]:
+    counts = Counter(_miss(read.talk.last_offer, read.dialogue.my_share, read.dialogue.context.counts) for read in agreed if not read.right)
+    return {kind: counts[kind] for kind in MISSES}
+
+
+def _miss(offer: Triple | None, deal: Triple | None, pool: Triple) -> str:
+    if offer is None or deal is None:
+        return MISSES[0]
+    if all(o + d == n for o, d, n in zip(offer, deal, pool, strict=True)):
+        return MISSES[1]
+    gaps = [abs(o - d) for o, d in zip(offer, deal, strict=True) if o != d]
+    return MISSES[4] if len(gaps) > 1 else MISSES[2] if gaps == [1] else MISSES[3]
+
+
+def _last_acts(reads: Sequence[_Read]) -> dict[str, int]:
+    counts = Counter(act_name(read.talk.readings[-1].act) for read in reads if read.talk.readings)
+    return {name: counts[name] for name in ACT_NAMES}
+
+
+def act_name(act: Act | None) -> str:
+    """The name of an act; what is no move of the game has one too."""
+    return NO_ACT if act is None else act.name
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An utterance of our own, with what was said before it and what it should be read as."""
+
+    pool: Triple
+    before: tuple[tuple[Speaker, str], ...]
+    said: tuple[Speaker, str]
+    act: str
+    share: Triple | None
+    """The speaker's units, where the utterance offers a split."""
+
+
+def read_labelled(path: str | Path) -> list[Labelled]:
+    """Labelled utterances: a JSON object per line with pool, before, say, act and share."""
+    path = Path(path).expanduser()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(path, f"cannot be read ({error}); expected a file of JSON lines.") from error
+    return [_labelled(Line(path, number, line)) for number, line in enumerate(lines, start=1)]
+
+
+def _labelled(line: Line) -> Labelled:
+    try:
+        content = json.loads(line.text)
+    except ValueError as error:
+        raise line.error("a JSON object", quoted(line.text)) from error
+    if not isinstance(content, dict) or not {"pool", "say", "act"} <= content.keys():
+        raise line.error("a JSON object with pool, say and act, and maybe before and share", quoted(line.text))
+    if content["act"] not in ACT_NAMES:
+        raise line.error(f"an act of {', '.join(ACT_NAMES)}", quoted(str(content["act"])))
+    share = content.get("share")
+    return Labelled(
+        three_numbers(line, "pool", content["pool"]),
+        tuple(spoken(line, text) for text in content.get("before", ())),
+        spoken(line, content["say"]),
+        content["act"],
+        None if share is None else three_numbers(line, "share", share),
+    )
+
+
+def spoken(line: Line, text: str) -> tuple[Speaker, str]:
+    """ "YOU: i want the hats" as who said what."""
+    speaker, colon, words = str(text).partition(":")
+    if not colon or speaker.strip() not in OTHER_VIEW:
+        raise line.error("'YOU: …' or 'THEM: …'", quoted(str(text)))
+    return ("YOU" if speaker.strip() == "YOU" else "THEM"), words.strip()
+
+
+def measure_labelled(labelled: Sequence[Labelled], seed: int = 0) -> dict[str, Any]:
+    """The confusion by act, rows as labelled and columns as read; and how often a labelled split was read."""
+    readings = [read_talk(one.pool, (*one.before, one.said)).readings[-1] for one in labelled]
+    pairs = Counter((one.act, act_name(reading.act)) for one, reading in zip(labelled, readings, strict=True))
+    acts = np.array([one.act == act_name(reading.act) for one, reading in zip(labelled, readings, strict=True)], np.float64)
+    splits = [one.share == reading.share for one, reading in zip(labelled, readings, strict=True) if one.share is not None]
+    return {
+        "utterances": len(labelled),
+        "act_accuracy": mean(acts, seed).as_dict(),
+        "split_accuracy": mean(np.array(splits, np.float64), seed).as_dict() if splits else None,
+        "confusion": {name: {read: pairs[name, read] for read in ACT_NAMES} for name in ACT_NAMES},
+    }

@@ -1,0 +1,199 @@
+"""Mentions: which items a person speaks of, and how many of each.
+
+Understands numbers and articles ("2 hats", "a ball", "one of the hats"), whole types ("the hats", "both books", "all 3 balls"), what is
+left of a type ("all the hats but one", "the other ball"), one of each type, pronouns for the type spoken of last ("both", "them", a bare
+number), and the rest of the pool ("the rest", "everything else").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.dialogue_acts.words import word_set
+
+ITEMS = {"book": 0, "books": 0, "hat": 1, "hats": 1, "ball": 2, "balls": 2}
+PLURALS = frozenset(("books", "hats", "balls"))
+REST = -1
+"""The item of a mention that means whatever else there is."""
+
+ARTICLES = frozenset(("a", "an", "another", "any", "either"))
+FILLERS = word_set(
+    "the of those these that this your my our his remaining cowboy basket little nice lovely whole entire damn other extra just only own"
+    " additional pretty cool blue"
+)
+REST_WORDS = frozenset(("rest", "everything", "others", "remaining", "remains", "leftovers", "leftover", "stuff"))
+PRONOUNS = frozenset(("them",))
+COUNTED_OTHERWISE = word_set("point points pts more times item items object objects things thing day way value worth additional other of")
+"""After a number, these say that it does not count the items spoken of last."""
+NOT_BOTH = word_set("of sides us get win items things will would are can have give want need")
+NOT_COUNTING = word_set("worth value values valued score is are was that this no other / which")
+"""Before a number, these say that it is a worth, or no number at all ("that one")."""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """So many units of an item type, or the rest of the pool."""
+
+    item: int
+    units: int
+    exact: bool
+    """Whether the number was said, or there is no other it could be."""
+
+
+Element = str | Mention
+
+
+def elements_of(words: Sequence[str], pool: Triple, last_item: int | None) -> list[Element]:
+    """The words, with mentions in the place of the words that make them."""
+    found: list[Element] = []
+    at = 0
+    while at < len(words):
+        mentions, length = _mentions_at(words, at, pool, last_item, found)
+        if mentions:
+            found.extend(mentions)
+            last_item = next((m.item for m in reversed(mentions) if m.item != REST), last_item)
+        else:
+            found.append(words[at])
+        at += max(1, length)
+    return found
+
+
+def _mentions_at(
+    words: Sequence[str], at: int, pool: Triple, last_item: int | None, before: Sequence[Element]
+) -> tuple[list[Mention], int]:
+    """The mentions that begin at a word, and how many words they take."""
+    for reader in (_all_but, _counted, _one_of_each, _rest):
+        mentions, length = reader(words, at, pool, before)
+        if mentions:
+            return mentions, length
+    return _pronoun(words, at, pool, last_item)
+
+
+def _word(words: Sequence[str], at: int) -> str:
+    return words[at] if 0 <= at < len(words) else ""
+
+
+def _all_but(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element]) -> tuple[list[Mention], int]:
+    """Exceptions: "all the hats but one" is of that type, "all but one hat" of the whole pool, with the hat still to be read."""
+    if words[at] != "all":
+        return [], 0
+    here = at + 1
+    while _word(words, here) in FILLERS:
+        here += 1
+    item = ITEMS.get(_word(words, here))
+    here += item is not None
+    if _word(words, here) not in ("but", "except"):
+        return [], 0
+    if item is None:
+        return [Mention(REST, 0, False)], here - at
+    less = _word(words, here + 1)
+    return ([Mention(item, max(0, pool[item] - int(less)), True)], here + 2 - at) if less.isdigit() else ([], 0)
+
+
+def _counted(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element]) -> tuple[list[Mention], int]:
+    """An item type with what counts it: number, article, "both", "all", "half", "no", "the other", or nothing."""
+    here, number, whole, half, article, other = at, None, False, False, False, False
+    while here < len(words) and words[here] not in ITEMS:
+        word = words[here]
+        if word.isdigit():
+            if number is not None and not whole:
+                number = min(number, int(word)) if _word(words, here - 1) in FILLERS else number  # "one of the 3 hats"
+            else:
+                number = int(word)
+        elif word in ("both", "all", "every"):
+            whole = True
+        elif word == "half":
+            half = True
+        elif word == "no":
+            number = 0
+        elif word in ARTICLES:
+            article = True
+        elif word in FILLERS:
+            other = other or word == "other"
+        else:
+            return [], 0
+        here += 1
+    if here == len(words):
+        return [], 0
+    item, plural = ITEMS[words[here]], words[here] in PLURALS
+    units, exact = _units(pool[item], number, whole, half, article, plural)
+    if other and number is None:
+        said = [m.units for m in before if isinstance(m, Mention) and m.item == item]
+        units, exact = (max(0, pool[item] - said[-1]) if said else min(1, pool[item]) if not plural else pool[item]), False
+    return [Mention(item, units, exact)], here + 1 - at
+
+
+def _units(count: int, number: int | None, whole: bool, half: bool, article: bool, plural: bool) -> tuple[int, bool]:
+    if whole:
+        return (number if number is not None and 0 < number < count else count), True
+    if half:
+        return count // 2, count % 2 == 0
+    if number is not None:
+        return min(number, count), number <= count
+    if article:
+        return min(1, count), True
+    return (count, count == 1) if plural or count <= 1 else (1, False)
+
+
+def _one_of_each(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element]) -> tuple[list[Mention], int]:
+    """ "one of each", "1 each of everything"."""
+    if words[at].isdigit() and _word(words, at + 1) == "of" and _word(words, at + 2) in ("each", "everything"):
+        n = int(words[at])
+        return [Mention(item, min(n, count), n <= count) for item, count in enumerate(pool)], 3
+    return [], 0
+
+
+def _rest(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element]) -> tuple[list[Mention], int]:
+    """ "the rest", "everything else", "all else", "the others", "the other items", "what is left"."""
+    here = at
+    while _word(words, here) in ("the", "all", "of", "whatever", "what", "is", "that", "any", "my", "your"):
+        here += 1
+    word, following = _word(words, here), _word(words, here + 1)
+    if word in REST_WORDS:
+        if _word(words, here + 1) == "of" and "day" in words[here : here + 5]:
+            return [], 0
+        here += 1
+        while _word(words, here) in ("else", "left", "over", "other") or _leads_to_thing(words, here):
+            here += 1
+        return [Mention(REST, 0, False)], here - at
+    if word == "else" and here > at and words[here - 1] in ("all", "whatever"):
+        return [Mention(REST, 0, False)], here + 1 - at
+    if word == "left" and here > at:
+        return [Mention(REST, 0, False)], here + 1 - at
+    if word == "other" and (following in ("items", "objects", "things", "stuff") or (following.isdigit() and _ends(words, here + 2))):
+        return [Mention(REST, 0, False)], here + 2 - at
+    return [], 0
+
+
+def _leads_to_thing(words: Sequence[str], at: int) -> bool:
+    """Whether "of the …" only goes on to say items in general."""
+    while _word(words, at) in ("of", "the"):
+        at += 1
+    return _word(words, at) in ("items", "objects", "things", "stuff")
+
+
+def _ends(words: Sequence[str], at: int) -> bool:
+    """Whether a noun could have ended here: no item or filler follows."""
+    return _word(words, at) not in ITEMS and _word(words, at) not in FILLERS
+
+
+def _pronoun(words: Sequence[str], at: int, pool: Triple, item: int | None) -> tuple[list[Mention], int]:
+    """The type spoken of last: "both", "them", "all of them", "one of them", "the other one", "2"."""
+    if item is None:
+        return [], 0
+    word, following, count = words[at], _word(words, at + 1), pool[item]
+    number = int(word) if word.isdigit() else None
+    if following == "of" and _word(words, at + 2) in ("them", "those", "these") and (number is not None or word in ("both", "all")):
+        return [Mention(item, count if number is None else min(number, count), True)], 3
+    if word == "both" and following not in NOT_BOTH and _word(words, at - 1) not in ("we", "they", "us"):
+        return [Mention(item, count, count == 2)], 1
+    if word in PRONOUNS and _word(words, at - 1) not in ("than", "do", "is", "like"):
+        return [Mention(item, count, False)], 1
+    if word == "it" and _word(words, at - 1) in ("give", "have", "keep"):
+        return [Mention(item, count, False)], 1
+    if word == "other" and _word(words, at - 1) == "the" and _ends(words, at + 1):
+        return [Mention(item, min(1, count), False)], 2 if following == "1" else 1
+    counts = following not in COUNTED_OTHERWISE and _word(words, at - 1) not in NOT_COUNTING
+    return ([Mention(item, number, True)], 1) if number is not None and 0 < number <= count and counts else ([], 0)

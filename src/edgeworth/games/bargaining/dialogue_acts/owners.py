@@ -1,0 +1,271 @@
+"""Owners: who would get what a person mentions.
+
+An utterance is read from left to right, remembering whom the sentence is about and who gets what is named next. Each method of the
+reader is one group of rules, and its first line says what it understands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.dialogue_acts.mentions import REST, Element, Mention
+from edgeworth.games.bargaining.dialogue_acts.words import word_set
+
+SPEAKER, OTHER = 0, 1
+
+WISHES = word_set("need want like love prefer wanted wants hoping hope interested crave desire require covet needed wish needs likes loves")
+TAKES = word_set(
+    "take have get keep taking getting keeping got grab hold accept choose pick use settle stick own receive gets takes keeps had having"
+    " go live"
+)
+GIVES = word_set(
+    "give giving gives offer offering offered leave leaving leaves cede ceding concede spare trade trading send lose sacrifice surrender"
+    " part gave toss throw"
+)
+SPLITS = word_set("split share divide halve splitting sharing splits dividing half")
+HELPERS = word_set("can could may will would should might to do must")
+SENTENCE_ENDS = frozenset((".", "?", "!", ";"))
+CLAUSE_STARTS = frozenset(("if", "but", "then", "unless", "while"))
+EXCEPTIONS = frozenset(("but", "except", "besides", "minus"))
+ORDERS_AFTER = frozenset((*SENTENCE_ENDS, "", ",", "and", "ok", "no", "yes", "then", "so"))
+"""After these words "give" and the like are an order to the other side."""
+COMPARED = frozenset(("without", "than", "instead", "versus", "vs", "over"))
+"""Items after these words are compared, not asked for."""
+ASKED_FOR = word_set("settle go hoping looking asking ask hope wait rooting take")
+"""Before "for", these words lead to what is wanted, not to what is paid."""
+STATES = word_set("is are was were has worth mean means matter matters not")
+POSSESSES = word_set("have hold has had holds")
+WORTH = word_set("value worth points point worthless useless valuable use")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One side is to have so many units of an item type, or the rest of the pool."""
+
+    owner: int
+    item: int
+    units: int
+    exact: bool
+    weak: bool = False
+    """Said sideways, by a refusal."""
+    loose: bool = False
+    """Nobody was named, so the owner is only a first guess."""
+
+
+def claims_of(elements: Sequence[Element], pool: Triple) -> list[Claim]:
+    """Who would get what, as far as an utterance says."""
+    return _OwnerReader(elements, pool).read()
+
+
+class _OwnerReader:
+    """The state of reading one utterance."""
+
+    def __init__(self, elements: Sequence[Element], pool: Triple) -> None:
+        self.elements = elements
+        self.pool = pool
+        self.claims: list[Claim] = []
+        self.group = self.chunk = 0
+        """Where the claims that belong together begin, and the last part of them."""
+        self._new_clause(None)
+
+    def _new_clause(self, subject: int | None) -> None:
+        self.subject = subject
+        self.owner: int | None = None
+        self.weak = self.negated = self.dropping = self.asking = self.halving = self.each = False
+        self.group = self.chunk = len(self.claims)
+
+    def read(self) -> list[Claim]:
+        for at, element in enumerate(self.elements):
+            if isinstance(element, Mention):
+                self._mention(at, element)
+            elif not (self._boundary(at, element) or self._person(at, element) or self._side_word(at, element)):
+                self._verb(at, element)
+        return self.claims
+
+    def _at(self, at: int) -> Element:
+        return self.elements[at] if 0 <= at < len(self.elements) else ""
+
+    def _mention(self, at: int, mention: Mention) -> None:
+        """Items go to whom the sentence names; "no hat" refuses one to the other side."""
+        if self.asking or self.dropping or (self.owner is None and self._states_a_value(at)):
+            return
+        if self.halving or self.each or self._at(at + 1) == "each":
+            self._share_out(mention)
+            return
+        before = self._at(at - 1)
+        if isinstance(before, Mention) or (mention.item == REST and before != "and"):
+            self.chunk = len(self.claims)
+        owner = OTHER if self.owner is None and mention.item != REST and mention.units == 0 else self.owner
+        units = self.pool[mention.item] if self.weak and mention.item != REST else mention.units
+        loose = owner is None
+        self.claims.append(Claim(SPEAKER if owner is None else owner, mention.item, units, mention.exact, self.weak, loose))
+
+    def _share_out(self, mention: Mention) -> None:
+        """Halves: "split the balls" gives each side half, "one hat each" the said number."""
+        if mention.item == REST:
+            return
+        count = self.pool[mention.item]
+        if self.halving or mention.units * 2 > count:
+            sides = (SPEAKER, OTHER) if count % 2 == 0 else (SPEAKER,)
+            self.claims += [Claim(side, mention.item, count // 2, count % 2 == 0) for side in sides]
+        else:
+            self.claims += [Claim(side, mention.item, mention.units, True) for side in (SPEAKER, OTHER)]
+
+    def _states_a_value(self, at: int) -> bool:
+        """Talk of worth: "the balls are worth 0 to me", "hats have no value"; but not "the hat is mine"."""
+        at += 1
+        while isinstance(self._at(at), Mention) or self._at(at) in ("and", ","):
+            at += 1
+        clause: list[Element] = []
+        for element in self.elements[at : at + 12]:
+            if element in SENTENCE_ENDS or element == ",":
+                break
+            clause.append(element)
+        if not clause:
+            return False
+        words = {e for e in clause[1:8] if isinstance(e, str)}
+        if clause[0] in POSSESSES | STATES and WORTH & words:
+            return True
+        names_a_side = bool({"mine", "yours", "i", "you", "good", "fine", "ok", "me"} & words)
+        return clause[0] in STATES and (clause[0] == "not" or not names_a_side)
+
+    def _boundary(self, at: int, word: str) -> bool:
+        """Ends of sentences and clauses, questions about values, exceptions, commas, and words of comparison."""
+        before, following = self._at(at - 1), self._at(at + 1)
+        if word in SENTENCE_ENDS:
+            self._new_clause(None)
+        elif word in EXCEPTIONS and isinstance(before, Mention) and before.item == REST:
+            if isinstance(following, Mention):
+                self._except()
+        elif word in CLAUSE_STARTS:
+            self._new_clause(self.subject)
+        elif word in (",", "and"):
+            if word == "," or self.chunk <= self.group:
+                self.chunk = len(self.claims)
+            self.negated, self.halving = self.negated and word == "and", self.halving and word == "and"
+        elif word == "without" and self._refused_before(at):
+            self._own(SPEAKER)
+        elif word in COMPARED:
+            self.dropping = True
+        elif _opens_a_question(word, following):
+            self.asking = True
+        else:
+            return False
+        return True
+
+    def _refused_before(self, at: int) -> bool:
+        """Conditions: "no deal without the hat", "i can't agree without the hat"."""
+        return self.negated or (self._at(at - 1) == "deal" and self._at(at - 2) == "no")
+
+    def _person(self, at: int, word: str) -> bool:
+        """Whom the sentence is about: "i", "we", "you", "let me"; a person right before items owns them ("you the hats")."""
+        before, following = self._at(at - 1), self._at(at + 1)
+        if word in ("i", "we"):
+            self._about(SPEAKER, following)
+            self.each = word == "we" and following in ("each", "both")
+        elif word == "you":
+            after_gift = before in GIVES and following not in HELPERS and following not in TAKES
+            if not after_gift and before not in ("for", "to", "with", "thank", "tell", "thanks"):
+                self._about(OTHER, following)
+        elif word == "me":
+            if before == "let" or following in TAKES | WISHES:
+                self._about(SPEAKER, following)
+            elif before not in ("for", "to", "with") and (isinstance(following, Mention) or following == ":"):
+                self._own(SPEAKER)
+        else:
+            return False
+        return True
+
+    def _about(self, side: int, following: Element) -> None:
+        self.subject = side
+        self.weak = self.negated = self.dropping = self.halving = self.each = False
+        if isinstance(following, Mention) or following == ":":
+            self._own(side)
+        else:
+            self.group = self.chunk = len(self.claims)
+
+    def _side_word(self, at: int, word: str) -> bool:
+        """Words beside the items: "for me", "to you", "are yours", "in exchange for the book", "split", "each", "not"."""
+        before, following = self._at(at - 1), self._at(at + 1)
+        if word in ("mine", "yours"):
+            self._reassign(SPEAKER if word == "mine" else OTHER)
+        elif word in ("for", "to", "with") and following in ("me", "you"):
+            self._for_someone(at, SPEAKER if following == "me" else OTHER)
+        elif word == "for" and isinstance(following, Mention) and before not in ASKED_FOR:
+            self._turn()
+        elif word in SPLITS:
+            self.halving = not self.negated
+        elif word == "each":
+            self.each = self.each or not isinstance(before, Mention)
+        elif word in ("not", "never"):
+            self.negated = True
+        else:
+            return False
+        return True
+
+    def _for_someone(self, at: int, side: int) -> None:
+        before, behind = self._at(at - 1), self._at(at + 2)
+        if behind == "to" and self.elements[at] == "for":
+            self._about(side, behind)
+        elif isinstance(before, Mention) or before in ("please", "go", "goes"):
+            self._reassign(side)
+        elif isinstance(behind, Mention) and (before in SENTENCE_ENDS or before in ("", ",", "and", "about", "ok", "so")):
+            self._own(side)
+
+    def _verb(self, at: int, word: str) -> None:
+        """Wishes ("i need"), takings ("you can have", "take") and gifts ("i'll give you", "leave me"), each of them also refused."""
+        before, following = self._at(at - 1), self._at(at + 1)
+        if word in GIVES:
+            giver = self.subject if self.subject is not None else OTHER if before in ORDERS_AFTER else SPEAKER
+            taker = SPEAKER if following in ("me", "us") else OTHER if following == "you" else 1 - giver
+            self._own(1 - taker if self.negated else taker, weak=self.negated)
+        elif word in WISHES:
+            wisher = SPEAKER if self.subject is None else self.subject
+            self._own(1 - wisher if self.negated else wisher, weak=self.negated)
+        elif word == "have" and following == "to":
+            self.subject = SPEAKER if self.subject is None else self.subject
+        elif word in TAKES:
+            self._taking(self.subject if self.subject is not None else SPEAKER if before in HELPERS else OTHER)
+
+    def _taking(self, taker: int) -> None:
+        if self.negated and taker == SPEAKER:  # "i can't take just the balls" says nothing of who gets them
+            self._own(None)
+            self.dropping = True
+        else:
+            self._own(SPEAKER if self.negated else taker, weak=self.negated)
+
+    def _own(self, side: int | None, weak: bool = False) -> None:
+        """What is named next is for this side."""
+        self.owner, self.weak, self.dropping, self.halving = side, weak, False, False
+        self.group = self.chunk = len(self.claims)
+
+    def _turn(self) -> None:
+        """Exchanges: after "for" the other side is meant, the one that gets what is paid."""
+        if self.owner is not None:
+            self._own(1 - self.owner)
+        elif len(self.claims) > self.group:
+            self._reassign(OTHER)
+            self._own(SPEAKER)
+
+    def _except(self) -> None:
+        """Exceptions: "everything but the hat" leaves the hat to the other side."""
+        self._own(1 - (SPEAKER if self.owner is None else self.owner))
+
+    def _reassign(self, side: int) -> None:
+        """The items just named are for this side, whatever was thought before."""
+        in_accord = self.owner is None or all(c.owner == side or c.loose for c in self.claims[self.group :])
+        begin = self.group if in_accord else self.chunk
+        self.claims[begin:] = [replace(claim, owner=side, loose=False, weak=False) for claim in self.claims[begin:]]
+        self.owner = None
+        self.group = self.chunk = len(self.claims)
+
+
+def _opens_a_question(word: str, following: Element) -> bool:
+    """Questions that claim nothing: "what would you like", "how much is a ball worth", "which one"."""
+    if word in ("which", "who", "why"):
+        return True
+    if word == "what":
+        return following in ("do", "would", "is", "are", "does")
+    return word == "how" and following in ("much", "many", "do", "does")

@@ -1,0 +1,241 @@
+"""Reading what people write: one test per group of rules, in invented sentences, and what must hold of any text at all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from edgeworth.errors import InvalidContext
+from edgeworth.evaluation.parsing import distinct, measure_labelled, read_labelled
+from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.deal_or_no_dialog import read_dialogues
+from edgeworth.games.bargaining.dialogue_acts import Evidence, Reading, Talk, read_talk
+from edgeworth.games.bargaining.dialogue_acts.words import words_of
+from edgeworth.games.bargaining.vocabulary import Act, Side
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "deal_or_no_dialog"
+LABELLED = Path(__file__).resolve().parents[1] / "data" / "labelled_utterances.jsonl"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "dialogue_acts.md"
+POOL = (1, 2, 3)
+
+
+def reading(*said: str, pool: Triple = POOL) -> Reading:
+    """What the last of these utterances is read as; they alternate, and the last is the agent's."""
+    talk = Talk(pool)
+    for n, text in enumerate(said):
+        talk.hear(Side.AGENT if (len(said) - n) % 2 else Side.PARTNER, text)
+    return talk.readings[-1]
+
+
+def share(*said: str, pool: Triple = POOL) -> Triple | None:
+    return reading(*said, pool=pool).share
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I'll take 2 hats!", ["i", "will", "take", "2", "hats", "!"]),
+        ("cant do", ["can", "not", "do"]),
+        ("gimme thehat & a bok", ["give", "me", "the", "hat", "and", "a", "book"]),
+        ("two basketballs, u get everythign", ["2", "balls", ",", "you", "get", "everything"]),
+        ("2balls", ["2", "balls"]),
+        ("looks good", ["looks", "good"]),
+        ("", []),
+    ],
+)
+def test_words_come_in_one_spelling(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+# Mentions
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("i want the hats", (0, 2, 0)),
+        ("i want a hat and one of the balls", (0, 1, 1)),
+        ("i want both hats", (0, 2, 0)),
+        ("i want all 3 balls", (0, 0, 3)),
+        ("i want all the balls but one", (0, 0, 2)),
+        ("i want everything but the book", (0, 2, 3)),
+        ("i want all but one hat", (1, 1, 3)),
+        ("i want one of each", (1, 1, 1)),
+        ("i get one hat, you get the other hat", (0, 1, 0)),
+        ("you can have the hats, i want everything else", (1, 0, 3)),
+        ("i like hats so i take both", (0, 2, 0)),
+        ("i get 7 balls", (0, 0, 3)),
+    ],
+)
+def test_a_mention_says_which_items_and_how_many(text: str, expected: Triple) -> None:
+    assert share(text) == expected
+
+
+# Owners
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("can i have the book", (1, 0, 0)),
+        ("you can have the book", (0, 2, 3)),
+        ("i'll give you the balls", (1, 2, 0)),
+        ("give me the balls", (0, 0, 3)),
+        ("take the hats", (1, 0, 3)),
+        ("let me get the hats", (0, 2, 0)),
+        ("hats for me, balls and book for you", (0, 2, 0)),
+        ("the balls are yours", (1, 2, 0)),
+        ("you the hats, me the rest", (1, 0, 3)),
+        ("i'll trade you the hats for the book and the balls", (1, 0, 3)),
+        ("you get the rest, i only need the book", (1, 0, 0)),
+        ("two hats and the book if i can have the balls", (0, 0, 3)),
+        ("the balls are worth nothing to me, i want the book", (1, 0, 0)),
+        ("no deal without the book", (1, 0, 0)),
+        ("i don't need the balls but i want the book and the hats", (1, 2, 0)),
+    ],
+)
+def test_items_go_to_whom_the_sentence_names(text: str, expected: Triple) -> None:
+    assert share(text) == expected
+
+
+def test_a_split_gives_each_side_half() -> None:
+    assert share("split the hats, and i take the book, you take the balls") == (1, 1, 0)
+    assert share("one hat each, the book for me and the balls for you") == (1, 1, 0)
+
+
+# Offers in the light of the talk
+
+
+def test_an_amendment_changes_one_part_of_the_offer_that_stands() -> None:
+    assert share("you get the book, i take the rest", "can i have one hat too?") == (1, 1, 0)
+    assert share("you get the book, i take the rest", "ok but i need one ball") == (1, 0, 1)
+
+
+def test_the_rest_alone_is_what_the_other_side_did_not_claim() -> None:
+    found = reading("i want the hats", "then i take the rest")
+    assert (found.share, found.act) == ((1, 0, 3), Act.AGREE)
+
+
+def test_a_bare_list_is_for_the_side_that_it_fits() -> None:
+    assert share("i want the hats and the balls", "how about the hats and 2 balls?") == (1, 0, 1)
+    assert share("i want the book", "ok, the hats and the balls") == (0, 2, 3)
+
+
+def test_an_offer_named_by_its_place_is_that_offer() -> None:
+    found = reading("i want the hats", "i want one hat", "then i want the balls too", "ok, i agree to your first offer")
+    assert (found.share, found.act) == ((1, 0, 3), Act.AGREE)
+
+
+def test_an_odd_number_or_a_vague_one_lowers_the_confidence() -> None:
+    sure, vague = reading("i want the book and 1 hat"), reading("i want the book and the hat")
+    assert sure.evidence is Evidence.REMAINDER and vague.evidence is Evidence.VAGUE
+    assert vague.confidence < sure.confidence
+
+
+# Acts
+
+
+@pytest.mark.parametrize(
+    ("said", "act"),
+    [
+        (("i want the hats",), Act.PROPOSE),
+        (("i want the hats", "no, i want the hats"), Act.PROPOSE),
+        (("i want the hats", "no", "i need both hats"), Act.INSIST),
+        (("i want the hats", "deal"), Act.AGREE),
+        (("i want the hats", "you take the hats, i take book and balls"), Act.AGREE),
+        (("i want the hats", "not great, but fine"), Act.AGREE),
+        (("i want the hats", "no way"), Act.DISAGREE),
+        (("i want the hats", "i can't agree to that"), Act.DISAGREE),
+        (("i want the hats", "no problem"), Act.AGREE),
+        (("i want the hats", "no deal then", "ok"), Act.DISAGREE),
+        (("i want the hats", "hm", "deal?"), Act.INSIST),
+        (("i want the hats", "let us end this and submit"), Act.END),
+        (("ok",), None),
+        (("hello, what would you like?",), None),
+    ],
+)
+def test_an_utterance_has_the_act_that_the_talk_gives_it(said: tuple[str, ...], act: Act | None) -> None:
+    assert reading(*said).act == act
+
+
+def test_an_agreement_carries_the_share_that_was_agreed_to() -> None:
+    assert share("i want the hats", "deal") == (1, 0, 3)
+    assert share("i want the hats", "no way") is None
+
+
+def test_labelled_utterances_are_read_as_labelled() -> None:
+    measured = measure_labelled(read_labelled(LABELLED))
+    assert measured["utterances"] >= 150
+    assert measured["act_accuracy"]["value"] >= 0.95
+    assert measured["split_accuracy"]["value"] >= 0.95
+
+
+def test_the_misses_that_the_page_tells_are_still_read_so() -> None:
+    rows = re.findall(r"^\| (\d,\d,\d) \| (.*?) \| (\d,\d,\d) \| (\d,\d,\d) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == 10
+    for pool, said, read, deal in rows:
+        talk = Talk(triple(pool))
+        for utterance in said.split(" · "):
+            speaker, words = utterance.split(": ", 1)
+            talk.hear(Side.AGENT if speaker == "A" else Side.PARTNER, words)
+        assert talk.last_offer == triple(read) != triple(deal), said
+
+
+def triple(text: str) -> Triple:
+    a, b, c = (int(n) for n in text.split(","))
+    return (a, b, c)
+
+
+# Any text
+
+VOCABULARY = (
+    "i you me we the a all both no not but and or for to if 1 2 3 book books hat hats ball balls rest everything else other one each of"
+    " them it take give have need want get keep split deal ok yes ? . , without except half mine yours then too 0 99"
+)
+WORDS = st.sampled_from(VOCABULARY.split())
+TEXTS = st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=14).map(" ".join))
+TALKS = st.lists(st.tuples(st.sampled_from(("YOU", "THEM")), TEXTS), max_size=8)
+POOLS = st.tuples(*[st.integers(0, 10)] * 3)
+
+
+@given(POOLS, TALKS)
+@example((0, 0, 0), [("YOU", "all but all but 1"), ("THEM", "the other 1 of them")])
+@example((1, 2, 3), [("YOU", "²① 1000000000000000000000 hats")])
+def test_any_text_is_read_the_same_way_twice_and_within_the_pool(pool: Triple, said: list[tuple[str, str]]) -> None:
+    talk, again = read_talk(pool, said), read_talk(pool, said)  # type: ignore[arg-type]
+    assert talk.readings == again.readings and len(talk.readings) == len(said)
+    for found in talk.readings:
+        assert 0 <= found.confidence <= 1
+        assert found.share is None or all(0 <= units <= count for units, count in zip(found.share, pool, strict=True))
+
+
+@given(POOLS, TALKS)
+def test_both_sides_read_the_same_talk(pool: Triple, said: list[tuple[str, str]]) -> None:
+    turned = [("THEM" if speaker == "YOU" else "YOU", text) for speaker, text in said]
+    mine, theirs = read_talk(pool, said), read_talk(pool, turned)  # type: ignore[arg-type]
+    assert [(r.act, r.share, r.confidence) for r in mine.readings] == [(r.act, r.share, r.confidence) for r in theirs.readings]
+    if mine.last_offer is not None and theirs.last_offer is not None:
+        assert tuple(a + b for a, b in zip(mine.last_offer, theirs.last_offer, strict=True)) == pool
+
+
+def test_a_pool_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidContext, match="pool is"):
+        Talk((1, 2, -3))
+
+
+# People
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the public dialogues are not at hand")
+@pytest.mark.parametrize(("split", "every"), [("train", 4), ("val", 1)])
+def test_the_last_offer_of_an_agreed_dialogue_is_mostly_the_deal(split: str, every: int) -> None:
+    agreed = [d for d in distinct(read_dialogues(DATA, split)) if d.outcome == "agreed"][::every]
+    right = sum(read_talk(d.context.counts, d.utterances).last_offer == d.my_share for d in agreed)
+    assert right / len(agreed) >= 0.93

@@ -1,0 +1,116 @@
+"""Studies: what is trained, that an interrupted one goes on, and that their numbers are those of their runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from edgeworth.cli import app
+from edgeworth.config import config_folder
+from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.evaluation.statistics import over_seeds
+from edgeworth.evaluation.study import Cell, Study, load_study, play_one, run_folder, run_study, steps_made, train_one
+from edgeworth.runlog import read_history
+
+SMALL = {"ppo": {"hidden": 8, "num_envs": 8, "rollout": 16, "minibatch": 32}, "logging": {"tensorboard": False}, "num_train_steps": 512}
+CELLS = (
+    Cell("PPO, one shot", "ppo_config.yaml", {**SMALL, "env": {"scenario": "one_shot"}}, at_least=0.99),
+    Cell("PPO, hinted", "ppo_config.yaml", {**SMALL, "env": {"scenario": "one_shot"}, "hints": {"mode": "random"}}, below_bayes=10.0),
+)
+STUDY = Study("a trial", CELLS, seeds=(3, 4), episodes=60, yardstick_episodes=20)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
+    runs = tmp_path_factory.mktemp("runs")
+    return runs, run_study(STUDY, runs, workers=1)
+
+
+def test_every_cell_is_trained_with_every_seed_and_measured(finished: tuple[Path, dict[str, object]]) -> None:
+    runs, result = finished
+    json.dumps(result)
+    assert result["training_seeds"] == [3, 4] and result["evaluation_seeds"] == "1000000 to 1000059"
+    for cell, row in zip(CELLS, result["cells"], strict=True):  # type: ignore[call-overload]
+        shares = []
+        for seed, found in zip((3, 4), row["seeds"], strict=True):
+            episodes = play_one(STUDY, cell, seed, runs)
+            shares.append(episodes.reward.sum() / episodes.maximum.sum())
+            assert found["share_of_maximum"]["value"] == pytest.approx(shares[-1]) and found["moves"] == 512
+            assert steps_made(run_folder(runs, cell, seed)) == 512
+        assert row["share_of_maximum"]["value"] == pytest.approx(np.mean(shares)) and row["share_of_maximum"]["n"] == 2
+        assert 0.0 < row["yardsticks"]["bayes"] <= 1.0 and len(row["curve"]["steps"]) == len(row["curve"]["share_of_maximum"]["mean"])
+    first, second = result["cells"]  # type: ignore[misc]
+    assert [mark["met"] for mark in first["marks"] + second["marks"]] == [False, True]
+    assert second["seeds"][0]["hint_given"] > 0
+
+
+def test_a_finished_study_is_only_read(finished: tuple[Path, dict[str, object]]) -> None:
+    runs, result = finished
+    before = {path: path.stat().st_mtime_ns for path in runs.rglob("*.safetensors")}
+    assert run_study(STUDY, runs, workers=1) == result
+    assert {path: path.stat().st_mtime_ns for path in runs.rglob("*.safetensors")} == before
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    short = Study("a trial", CELLS[:1], seeds=(0,), steps=256)
+    train_one(short, CELLS[0], 0, tmp_path)
+    folder = run_folder(tmp_path, CELLS[0], 0)
+    config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+    (folder / "config.yaml").write_text(yaml.safe_dump({**config, "num_train_steps": 512}), encoding="utf-8")
+    train_one(Study("a trial", CELLS[:1], seeds=(0,)), CELLS[0], 0, tmp_path)
+    assert [line["steps"] for line in read_history(folder)] == [128, 256, 384, 512]
+
+
+def test_runs_with_other_settings_are_refused_and_left_alone(tmp_path: Path) -> None:
+    train_one(STUDY, CELLS[0], 3, tmp_path)
+    other = Cell(CELLS[0].name, "ppo_config.yaml", {**CELLS[0].change, "hints": {"mode": "random"}})
+    with pytest.raises(InvalidOption, match=r"other settings \(hints\); move it away, or name another --runs"):
+        train_one(STUDY, other, 3, tmp_path)
+
+
+def test_mistakes_in_a_study_are_answered(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match="0 cells and 5 seeds"):
+        Study("nothing", ())
+    with pytest.raises(InvalidOption, match="Two cells of the study have the name ppo_one_shot"):
+        Study("twice", (CELLS[0], Cell("ppo: one shot!", "ppo_config.yaml")))
+    path = config_folder() / "studies" / "negotiators.yaml"
+    with pytest.raises(UnknownName, match="PPO, classic"):
+        load_study(path, ["PPO, clasic"])
+    (tmp_path / "study.yaml").write_text("about: x\nepisode: 3\ncells: [{name: a, config: ppo_config.yaml}]\n", encoding="utf-8")
+    with pytest.raises(UnknownName, match="episodes"):
+        load_study(tmp_path / "study.yaml")
+
+
+@pytest.mark.parametrize("path", sorted((config_folder() / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_study_of_ours_can_begin(path: Path) -> None:
+    study = load_study(path)
+    for cell in study.cells:
+        assert cell.settings(study.seeds[0]).seed == study.seeds[0]
+
+
+def test_the_interval_over_seeds_is_students() -> None:
+    found = over_seeds([0.1, 0.2, 0.3])
+    assert found.value == pytest.approx(0.2) and found.high - found.value == pytest.approx(4.302653 * 0.1 / 3**0.5, rel=1e-6)
+    assert np.isnan(over_seeds([0.5]).low)
+
+
+def test_the_command_trains_compares_and_draws(tmp_path: Path) -> None:
+    given = {
+        "about": "A trial.",
+        "cells": [{"name": cell.name, "config": cell.config, "change": dict(cell.change)} for cell in CELLS[:1]],
+        "episodes": 30,
+        "yardstick_episodes": 10,
+    }
+    (tmp_path / "trial.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
+    where = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / "r.json"), "--figure", str(tmp_path / "r.png")]
+    done = CliRunner().invoke(app, ["study", str(tmp_path / "trial.yaml"), "--seed", "0", "--seed", "1", "--workers", "1", *where])
+    assert done.exit_code == 0, done.output
+    assert "PPO" in done.output and (tmp_path / "r.png").stat().st_size > 10_000
+    assert json.loads((tmp_path / "r.json").read_text())["training_seeds"] == [0, 1]
+    wrong = CliRunner().invoke(app, ["study", "negotiator"])
+    assert isinstance(wrong.exception, UnknownName) and "negotiators" in str(wrong.exception)

@@ -1,0 +1,68 @@
+"""The experts in the box: who is asked in which game, what they are worth, and what is said where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from edgeworth.agents.negotiators.bayes import Bayes
+from edgeworth.agents.negotiators.boxed import FOLDER, Boxed, expert_for, experts
+from edgeworth.agents.negotiators.learned import Learned
+from edgeworth.config import BargainingConfig, scenario_names
+from edgeworth.errors import InvalidOption
+from edgeworth.evaluation.episodes import play_episodes
+from edgeworth.games.bargaining.batch import BargainingBatch
+
+
+def begun(scenario: str | None = None, **options: object) -> BargainingBatch:
+    batch = BargainingBatch(BargainingConfig.from_options(scenario, **options), 3)
+    batch.seed([1, 2, 3])
+    batch.reset()
+    return batch
+
+
+def test_every_scenario_has_an_expert_that_is_small_and_has_a_card() -> None:
+    assert sorted(experts()) == scenario_names()
+    for name, facts in experts().items():
+        card = facts["card"]
+        assert (FOLDER / f"{name}.safetensors").stat().st_size < 200_000
+        assert card["command"].startswith("edgeworth study experts") and card["seed"] == 0 and card["episodes"] == 20_000
+        assert 0.3 < card["share_of_maximum"]["value"] < 1.0
+
+
+@pytest.mark.parametrize("scenario", scenario_names())
+def test_in_a_scenario_its_own_expert_is_asked(scenario: str) -> None:
+    assert expert_for(begun(scenario)) == scenario
+
+
+def test_in_another_game_the_nearest_one_is_asked() -> None:
+    assert expert_for(begun(None, partner="linear")) == "classic"
+    assert expert_for(begun("one_shot", partner="linear")) == "one_shot"
+    assert expert_for(begun("discounted", sudden_end=0.05)) == "discounted"
+
+
+def test_an_expert_earns_what_its_card_says() -> None:
+    for name in ("classic", "lewis_keep_all"):
+        played = play_episodes(BargainingConfig.from_options(name), Boxed(), 3_000, 1_000_000)
+        said = experts()[name]["card"]["share_of_maximum"]
+        assert played.reward.sum() / played.maximum.sum() == pytest.approx(said["value"], abs=0.02)
+
+
+def test_the_classic_expert_is_nearly_as_good_as_the_best_blind_plan() -> None:
+    own, best = (play_episodes(BargainingConfig(), player, 500, 5) for player in (Boxed(), Bayes()))
+    assert own.reward.sum() > 0.96 * best.reward.sum()
+
+
+def test_a_box_plays_the_expert_that_it_names() -> None:
+    batch, box = begun("walkaway"), Boxed()
+    acts, shares = box.choose(batch)
+    theirs, their_shares = Learned(FOLDER / "walkaway").choose(batch)
+    assert acts.tolist() == theirs.tolist() and shares.tolist() == their_shares.tolist() and box.names == ["walkaway"]
+
+
+def test_where_no_expert_fits_it_is_said_how_to_train_one(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match=r"up to 7 units of a type, only .*train one with `edgeworth train"):
+        Boxed().check(begun(None, max_count=7))
+    with pytest.raises(InvalidOption, match=r"There is no expert in .*edgeworth study experts"):
+        Boxed(folder=tmp_path).check(begun())
