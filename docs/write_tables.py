@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
 POCKET, TRAINING = ROOT / "docs" / "pocket.md", ROOT / "docs" / "training.md"
-DIALOGUE_ACTS = ROOT / "docs" / "dialogue_acts.md"
+DIALOGUE_ACTS, IMITATION = ROOT / "docs" / "dialogue_acts.md", ROOT / "docs" / "imitation.md"
 SCENARIOS = ("classic", "one_shot", "discounted", "walkaway", "lewis", "lewis_keep_all")
 AGENTS = ("oracle", "bayes", "concession", "agree_first", "random", "greedy")
 README_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
@@ -214,6 +214,89 @@ def experts_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def moves_table(result: dict[str, Any]) -> str:
+    """The moves of people by act, and where they come from."""
+    parts = result["parts"]
+    lines = ["| | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
+    rows = {"talks": [row["talks"] for row in parts.values()], "utterances": [row["utterances"] for row in parts.values()]}
+    acts = parts["train"]["moves_by_act"]
+    for act, sources in acts.items():
+        for source in sources:
+            rows[f"{act}, {source}"] = [row["moves_by_act"][act].get(source, 0) for row in parts.values()]
+    rows["**moves**"] = [row["moves"] for row in parts.values()]
+    return "\n".join([*lines, *(f"| {name} | " + " | ".join(f"{n:,}" for n in numbers) + " |" for name, numbers in rows.items())])
+
+
+def left_out_table(result: dict[str, Any]) -> str:
+    """What of people's talks is no move, by reason."""
+    parts = result["parts"]
+    lines = ["| left out | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
+    for reason in parts["train"]["left_out"]:
+        cells = (f"{row['left_out'][reason]:,} ({row['left_out'][reason] / row['utterances']:.1%})" for row in parts.values())
+        lines.append(f"| {reason} | " + " | ".join(cells) + " |")
+    for key, words in (("talks_cut_short", "talks cut short"), ("talks_without_moves", "talks without a move")):
+        lines.append(f"| {words} | " + " | ".join(f"{row[key]:,}" for row in parts.values()) + " |")
+    return "\n".join(
+        [*lines, "| moves after one's own | " + " | ".join(f"{row['moves_after_ones_own']:,}" for row in parts.values()) + " |"]
+    )
+
+
+def imitation_table(result: dict[str, Any]) -> str:
+    """How well the clone foretells people, against guesses that do not look."""
+    parts = result["held_out"]
+    lines = ["| | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
+    lines.append("| talks, moves | " + " | ".join(f"{row['talks']:,}, {row['moves']:,}" for row in parts.values()) + " |")
+    for words, *path in (
+        ("log-likelihood: clone", "log_likelihood", "clone"),
+        ("log-likelihood: marginal", "log_likelihood", "marginal"),
+        ("log-likelihood: uniform", "log_likelihood", "uniform"),
+        ("clone less marginal", "over_marginal"),
+        ("clone less uniform", "over_uniform"),
+        ("act accuracy: clone", "act_accuracy", "clone"),
+        (f"act accuracy: always {result['majority']}", "act_accuracy", "majority"),
+        ("share accuracy: clone", "share_accuracy", "clone"),
+        ("share accuracy: marginal", "share_accuracy", "marginal"),
+    ):
+        found = [row[path[0]] if len(path) == 1 else row[path[0]][path[1]] for row in parts.values()]
+        lines.append(f"| {words} | " + " | ".join(_interval(one) for one in found) + " |")
+    return "\n".join(lines)
+
+
+def imitation_acts_table(result: dict[str, Any]) -> str:
+    """The held-out moves act by act, on the last part that was measured."""
+    rows = list(result["held_out"].values())[-1]["by_act"]
+    lines = [
+        "| act | made | guessed | foretold | log-likelihood of the act: clone, marginal | share right: clone, marginal |",
+        "|---" * 6 + "|",
+    ]
+    for row in rows:
+        logs, hits = row["act_log_likelihood"], row["share_accuracy"]
+        cells = (
+            f"{row['made']:,}",
+            f"{row['guessed']:,}",
+            "–" if row["found"] is None else f"{row['found']:.3f}",
+            "–" if logs is None else f"{logs['clone']:.2f}, {logs['marginal']:.2f}",
+            "–" if hits is None else f"{hits['clone']:.3f}, {hits['marginal']:.3f}",
+        )
+        lines.append(f"| {row['act']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def imitation_play_table(result: dict[str, Any]) -> str:
+    """How the clone plays, beside random legal play and people."""
+    labels = {"likeliest": "clone, likeliest moves", "sampled": "clone, moves drawn", "random": "random legal play"}
+    lines = ["| | points | deals | efficient, of deals |", "|---|---|---|---|"]
+    rows = {labels[name]: row for name, row in result["play"]["agents"].items()}
+    rows |= {f"people ({part})": row for part, row in result["people"].items()}
+    for label, row in rows.items():
+        lines.append(f"| {label} | " + " | ".join(_interval(row[key]) for key in ("reward", "deal_rate", "pareto_rate")) + " |")
+    return "\n".join(lines)
+
+
+def _interval(found: dict[str, float]) -> str:
+    return f"{found['value']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
+
+
 def _rounded(rate: float) -> str:
     """Three digits: the machine is not quieter than that."""
     return f"{float(f'{rate:.3g}'):,.0f}" if rate >= 100 else f"{rate:.3g}"
@@ -258,10 +341,20 @@ def pages() -> dict[Path, str]:
         ("misses", misses_table),
     ):
         acts_page = filled(acts_page, mark, table(parsing))
+    cloning, imitation = _load("behaviour_cloning.json"), IMITATION.read_text(encoding="utf-8")
+    for mark, table in (
+        ("moves", moves_table),
+        ("left out", left_out_table),
+        ("imitation", imitation_table),
+        ("imitation acts", imitation_acts_table),
+        ("imitation play", imitation_play_table),
+    ):
+        imitation = filled(imitation, mark, table(cloning))
     training = filled(training, "experts", experts_table(_load("experts.json")))
     return {
         README: readme,
         DIALOGUE_ACTS: acts_page,
+        IMITATION: imitation,
         TRAINING: training,
         SPEED: filled(speed, "market marks", marks_table(market)),
         POCKET: filled(page, "pocket marks", pocket_marks_table(pocket)),

@@ -1,5 +1,5 @@
 """The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | hint | hints | train | evaluate |
-compare | curves | study | parse | designers | pocket | bench`.
+compare | curves | study | parse | clone | designers | pocket | bench`.
 
 Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
 1 a run that failed.
@@ -14,6 +14,7 @@ import typer
 from edgeworth.cli import (
     analyse,
     bench,
+    clone,
     curves,
     demo,
     designers,
@@ -52,6 +53,7 @@ app.command("compare")(evaluate.compare_command)
 app.command("curves")(curves.curves_command)
 app.command("study")(study.study_command)
 app.command("parse")(parse.parse_command)
+app.command("clone")(clone.clone_command)
 app.command("hint")(hint.hint_command)
 app.add_typer(hints.app, name="hints")
 app.add_typer(designers.app, name="designers")
