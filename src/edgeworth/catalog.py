@@ -24,6 +24,15 @@ PARTNERS = {
     "walk_away": "edgeworth.games.bargaining.partners.walk_away:WalkAway",
 }
 
+OUTSIDE_PARTNERS = {
+    "expert": "edgeworth.agents.partners.network:Expert",
+    "human_clone": "edgeworth.agents.partners.network:HumanClone",
+    # "self_play" belongs here once its checkpoint is in the box
+}
+"""Partners that move from outside the rules."""
+CHECKPOINT_PARTNER = "edgeworth.agents.partners.network:FromCheckpoint"
+"""The partner that is meant by the path of a checkpoint."""
+
 CONTEXTS = {
     "dataset": "edgeworth.games.bargaining.deal_or_no_dialog:DatasetContexts",
     "lewis": "edgeworth.games.bargaining.contexts:LewisContexts",
@@ -94,7 +103,7 @@ VECTOR_ENVIRONMENTS = {
 
 TABLES: MappingProxyType[str, dict[str, str]] = MappingProxyType(
     {
-        "partner": PARTNERS,
+        "partner": dict(sorted({**PARTNERS, **OUTSIDE_PARTNERS}.items())),
         "context source": CONTEXTS,
         "negotiator": NEGOTIATORS,
         "hint provider": HINTS,

@@ -53,7 +53,7 @@ class BargainingConfig:
     normalize: bool = False
     """Scale utilities so that the whole pool is worth exactly 10 to each side."""
     partner: str = "heuristic"
-    """Whom the agent meets, by catalog name."""
+    """Whom the agent meets: a name of the catalog, or the path of a checkpoint."""
     partner_options: Mapping[str, Any] = field(default_factory=dict)
     """Options of that partner."""
     reveal_partner_utilities: bool = False

@@ -37,10 +37,11 @@ class InvalidOption(EdgeworthError, ValueError):
 class UnknownName(InvalidOption):
     """A name that a table does not hold, answered with its neighbour."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: object, known: Iterable[str], also: str = "") -> None:
         self.known = sorted(known)
         self.nearest = nearest(str(name), self.known)
-        super().__init__(f"Unknown {kind} {name!r}. Known: {', '.join(self.known)}.{_suggestion(self.nearest)}")
+        others = f", or {also}" if also else ""
+        super().__init__(f"Unknown {kind} {name!r}. Known: {', '.join(self.known)}{others}.{_suggestion(self.nearest)}")
 
 
 class UnknownKey(UnknownName):

@@ -21,12 +21,17 @@ from edgeworth.games.bargaining.vocabulary import AGREE, END, INSIST, ONGOING, P
 GAME_PAGE = config_folder().parent / "docs" / "games" / "bargaining.md"
 EPISODES = 200
 
-every_partner = pytest.mark.parametrize("name", sorted(catalog.PARTNERS))
+every_partner = pytest.mark.parametrize("name", catalog.names("partner"))
+
+
+def meet(name: str, **options: Any) -> BargainingBatch:
+    """The beginning of many episodes with a partner."""
+    return begun(EPISODES, seed=11, partner=name, **options)
 
 
 def episodes(name: str, **options: Any) -> BargainingBatch:
     """Random legal play against a partner, to the end of every episode."""
-    batch = begun(EPISODES, seed=11, partner=name, **options)
+    batch = meet(name, **options)
     for _ in range(batch.config.max_turns):
         going = batch.state["outcome"] == ONGOING
         if not going.any():
@@ -81,7 +86,7 @@ def test_it_makes_only_legal_moves_and_comes_to_an_end(name: str, options: dict[
 
 @every_partner
 def test_it_never_ends_an_episode_before_the_agent_has_spoken(name: str) -> None:
-    batch = begun(EPISODES, partner=name, opens="partner")
+    batch = meet(name, opens="partner")
     assert (batch.state["outcome"] == ONGOING).all()
     assert (batch.state["history"][:, 0, 0] == PARTNER).all() and batch.masks.all()
 
@@ -108,5 +113,5 @@ def test_its_options_are_documented(name: str) -> None:
 
 @every_partner
 def test_its_module_says_what_it_is(name: str) -> None:
-    header = importlib.import_module(catalog.PARTNERS[name].partition(":")[0]).__doc__
+    header = importlib.import_module(catalog.TABLES["partner"][name].partition(":")[0]).__doc__
     assert header and header.splitlines()[0].endswith((".", ":"))

@@ -24,7 +24,7 @@ err = Console(stderr=True, highlight=False)
 Scenario = Annotated[
     str, typer.Option("--scenario", "-s", help="A named scenario (classic, one_shot, discounted, walkaway, lewis, …) or a YAML file.")
 ]
-Partner = Annotated[str | None, typer.Option("--partner", "-p", help="Partner by name; default: the scenario's.")]
+Partner = Annotated[str | None, typer.Option("--partner", "-p", help="Partner by name, or a checkpoint's path; default: the scenario's.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Any option of the game, e.g. --set discount=0.9 --set partner_options.counter=keep_all.")
 ]

@@ -38,7 +38,9 @@ def train_command(
     scenario: Annotated[
         str | None, typer.Option("--scenario", "-s", help="A named scenario or YAML file, instead of the game in the settings.")
     ] = None,
-    partner: Annotated[str | None, typer.Option("--partner", "-p", help="Partner by name; default: the scenario's.")] = None,
+    partner: Annotated[
+        str | None, typer.Option("--partner", "-p", help="Partner by name, or a checkpoint's path; default: the scenario's.")
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Decides the first weights, every episode and every draw.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Moves of the agent, over all episodes.")] = None,
     backend: Annotated[str | None, typer.Option("--backend", help="fused (compiled, CPU) or torch (the reference, CPU or GPU).")] = None,

@@ -66,7 +66,7 @@ class Talks:
 
 def lessons() -> list[Talks]:
     """The scenarios, shorter classic talks, and classic talks with each of the other partners."""
-    others = [name for name in catalog.names("partner") if name not in ("heuristic", "walk_away")]
+    others = [name for name in sorted(catalog.PARTNERS) if name not in ("heuristic", "walk_away")]
     return [
         Talks(0.50),
         Talks(0.08, "one_shot"),

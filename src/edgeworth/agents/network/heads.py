@@ -112,9 +112,15 @@ def likeliest(weights: Array, first: Int, entries: Int, size: Int, situation: In
 
 @compiled
 def move_uniforms(s: Record) -> tuple[Real, Real, Real, Real]:
-    """Four numbers in [0, 1) that decide the agent's next move, from the episode's own randomness; exact in single precision."""
-    act = np.float64(draw(s.key, s.turn, AGENT_ACT, 0) >> ACT_SHIFT) * ACT_UNIT
-    bits = draw(s.key, s.turn, AGENT_SHARE, 0)
+    """Four numbers in [0, 1) that decide the agent's next move."""
+    return uniforms_for(s, AGENT_ACT, AGENT_SHARE)
+
+
+@compiled
+def uniforms_for(s: Record, act_purpose: Int, share_purpose: Int) -> tuple[Real, Real, Real, Real]:
+    """Four numbers in [0, 1) that decide a move, from the episode's own randomness; exact in single precision."""
+    act = np.float64(draw(s.key, s.turn, act_purpose, 0) >> ACT_SHIFT) * ACT_UNIT
+    bits = draw(s.key, s.turn, share_purpose, 0)
     a = np.float64(bits & THIRD_MASK) * THIRD_UNIT
     b = np.float64((bits >> np.uint64(THIRD_BITS)) & THIRD_MASK) * THIRD_UNIT
     c = np.float64((bits >> np.uint64(2 * THIRD_BITS)) & THIRD_MASK) * THIRD_UNIT

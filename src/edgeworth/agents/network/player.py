@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.agents.network.blas import use_one_thread
 from edgeworth.agents.network.forward import TILE, Scratch, Sizes, forward
-from edgeworth.agents.network.heads import ACTS, draw_move, legal_acts, legal_units, likeliest_move, move_uniforms, weigh
+from edgeworth.agents.network.heads import ACTS, draw_move, legal_acts, legal_units, likeliest_move, uniforms_for, weigh
 from edgeworth.agents.network.reading import Reading, read
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.compiled import Array, Flag, Int, compiled_bare, compiled_within
 from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE, PARTNER_ACT, PARTNER_SHARE
+from edgeworth.games.bargaining.vocabulary import AGENT
+
+PURPOSES = ((AGENT_ACT, AGENT_SHARE), (PARTNER_ACT, PARTNER_SHARE))
+"""What a side's draws are for."""
 
 
 @compiled_within
@@ -80,17 +85,17 @@ def judge_situations(
 
 
 @compiled_bare
-def write_uniforms(state: Array, uniforms: Array) -> None:
+def write_uniforms(state: Array, act_purpose: Int, share_purpose: Int, uniforms: Array) -> None:
     """The four numbers in [0, 1) that decide the next move of every episode."""
     for i in range(state.shape[0]):
         e = np.uint64(i)
-        uniforms[e, 0], uniforms[e, 1], uniforms[e, 2], uniforms[e, 3] = move_uniforms(state[e])
+        uniforms[e, 0], uniforms[e, 1], uniforms[e, 2], uniforms[e, 3] = uniforms_for(state[e], act_purpose, share_purpose)
 
 
-def batch_uniforms(state: NDArray[np.void]) -> NDArray[np.float64]:
-    """The four numbers in [0, 1) that decide the next move of every episode: the act, then each item type."""
+def batch_uniforms(state: NDArray[np.void], side: int = AGENT) -> NDArray[np.float64]:
+    """The four numbers in [0, 1) that decide a side's next move in every episode: the act, then each item type."""
     uniforms = np.empty((len(state), 4))
-    write_uniforms(state, uniforms)
+    write_uniforms(state, *PURPOSES[side], uniforms)
     return uniforms
 
 

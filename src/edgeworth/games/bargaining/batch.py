@@ -21,15 +21,17 @@ from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
 from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, LEGAL, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
 from edgeworth.games.bargaining.outputs import OutputPool, Outputs
-from edgeworth.games.bargaining.partners.program import Partner
+from edgeworth.games.bargaining.partners.named import partner_of
+from edgeworth.games.bargaining.partners.outside import OutsidePartner, Seated
 from edgeworth.games.bargaining.state import (
     BASE_FEATURES,
     EPISODE,
     RULES,
     SOLO,
+    VIEW,
     rules_record,
 )
-from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, UTILITY_LIMIT
+from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, ONGOING, PARTNER, UTILITY_LIMIT
 from edgeworth.seeding import seed_streams, slot_seeds
 
 NO_CONTEXTS = np.zeros((0, 9), np.int16)
@@ -42,7 +44,7 @@ class BargainingBatch:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise InvalidOption(f"The number of environments is {size!r}; expected a whole number, 1 or more.")
         source: ContextSource = build(catalog.resolve("context source", config.contexts), config.context_options, config.contexts)
-        partner: Partner = build(catalog.resolve("partner", config.partner), config.partner_options, f"partner {config.partner}")
+        partner = partner_of(config.partner, config.partner_options)
         table = source.table()
         self.config = config
         self.max_count = largest_count(config, table)
@@ -56,6 +58,7 @@ class BargainingBatch:
         self.rules[0] = rules_record(config, self.max_count, from_table=table is not None, two_player=two_player)[0]
         if config.normalize and table is not None:
             self._refuse_worthless(table)
+        self.outside: Seated | None = partner.seated(self) if isinstance(partner, OutsidePartner) else None
 
     def _allocate(self, size: int) -> None:
         self.size = size
@@ -105,6 +108,8 @@ class BargainingBatch:
             self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks, self.outputs.histories
         )
         self.started = True
+        if self.outside is not None and self._hear(self.outside, everybody):
+            rules.show_batch(self.state, self.rules, *self._shown(self.outputs))
 
     def check_contexts(self, contexts: ContextTable) -> None:
         """Refuse contexts that this batch cannot play."""
@@ -136,10 +141,47 @@ class BargainingBatch:
         """One step of every episode, or an error before anything has changed; `fresh` as in `reset`."""
         self._refuse_before_reset()
         out = self._pool.take() if fresh else self.outputs
-        illegal = rules.step_batch(self.state, self.rules, self.partners, self.table, acts, shares, *out, autoreset)
+        if self.outside is not None:
+            self._step_with(self.outside, acts, shares, out, autoreset)
+        else:
+            illegal = rules.step_batch(self.state, self.rules, self.partners, self.table, acts, shares, *out, autoreset)
+            if illegal != rules.ALL_LEGAL:
+                raise self.illegal_action(illegal, AGENT, int(acts[illegal]), shares[illegal])
+        self._take(out)
+
+    def _step_with(self, partner: Seated, acts: NDArray[np.int64], shares: NDArray[np.int64], out: Outputs, autoreset: int) -> None:
+        """The step of `rules.step_batch` with a partner outside the rules: one call of it for the replies, one for openings."""
+        charges, begun, before = np.empty(self.size), np.empty(self.size, np.bool_), self._bytes().copy()
+        game = self.state, self.rules, self.partners, self.table
+        illegal = rules.move_agents(*game, acts, shares, charges, begun, autoreset)
         if illegal != rules.ALL_LEGAL:
             raise self.illegal_action(illegal, AGENT, int(acts[illegal]), shares[illegal])
-        self._take(out)
+        try:
+            self._hear(partner, self.everybody)
+            rules.close_step(*game, charges, begun, *out, autoreset)
+            if autoreset == rules.SAME_STEP and self._hear(partner, out.ended):
+                rules.show_batch(self.state, self.rules, *self._shown(out))
+        except BaseException:
+            self._bytes()[:] = before
+            raise
+
+    def _hear(self, partner: Seated, chosen: NDArray[np.bool_]) -> bool:
+        """Let a partner outside the rules move in the chosen episodes where it is its turn; whether there was any."""
+        state = self.state
+        waiting = chosen & (state["outcome"] == ONGOING) & ((state["opener"] + state["turn"]) % 2 == PARTNER)
+        if self.rules[0]["two_player"] or not waiting.any():
+            return False
+        part = self.over(self._bytes()[waiting].view(EPISODE))
+        part.move(PARTNER, *partner.reply(part))
+        self._bytes()[waiting] = part._bytes()
+        return True
+
+    def _bytes(self) -> NDArray[np.void]:
+        """The episodes without their fields, one by one of which NumPy would copy them otherwise."""
+        return self.state.view(np.dtype((np.void, EPISODE.itemsize)))
+
+    def _shown(self, out: Outputs) -> tuple[NDArray[np.bool_], NDArray[np.int32], NDArray[np.int8], NDArray[np.int8]]:
+        return out.spoken, out.views, out.masks, out.histories
 
     def _refuse_before_reset(self) -> None:
         if not self.started:
@@ -148,6 +190,9 @@ class BargainingBatch:
     def step_single(self, act: int, share: Sequence[int]) -> None:
         """The step of a batch of one, with little to unpack."""
         self._refuse_before_reset()
+        if self.outside is not None:
+            self.step(np.array([act], np.int64), np.array([share], np.int64))
+            return
         a, b, c = share
         if rules.step_single(self.solo, self.partners, act, a, b, c) != LEGAL:
             raise self.illegal_action(0, AGENT, act, share)
@@ -163,6 +208,8 @@ class BargainingBatch:
 
     def replies(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """What each episode's partner says now; of the state, only its memory changes."""
+        if self.outside is not None:
+            return self.outside.reply(self)
         acts, shares = np.empty(self.size, np.int64), np.empty((self.size, 3), np.int64)
         rules.reply_batch(self.state, self.rules, self.partners, acts, shares)
         return acts, shares
@@ -223,8 +270,14 @@ class BargainingBatch:
     def random_rollout(self, steps: int, threads: int = 1) -> NDArray[np.float64]:
         """Random legal play with the loop inside the rules; per slot: finished episodes, reward, maximum, steps."""
         self._refuse_before_reset()
-        features = np.empty((self.size, BASE_FEATURES), np.float32)
         totals = np.zeros((self.size, 4))
+        if self.outside is not None:
+            for _ in range(steps):
+                self.step(*self.random_actions(), rules.SAME_STEP)
+                out = self.outputs
+                totals += np.stack([out.ended, out.rewards, out.final_views[:, VIEW["my_maximum"]], self.everybody], axis=1)
+            return totals
+        features = np.empty((self.size, BASE_FEATURES), np.float32)
         cuts = np.linspace(0, self.size, threads + 1).astype(int)
 
         def play(begin: int, end: int) -> None:

@@ -18,6 +18,7 @@ from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, Triple
 from edgeworth.games.bargaining.frontier import all_shares
+from edgeworth.games.bargaining.partners.outside import check_answers_alike
 from edgeworth.games.bargaining.partners.program import RANDOM
 from edgeworth.games.bargaining.talks import Move, triple_of
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, BUDGET, DISAGREE, END, INSIST, ONGOING, PARTNER, PROPOSE, Side
@@ -50,6 +51,7 @@ def best_response(context: Context, config: BargainingConfig, opens: Side = Side
     batch = BargainingBatch(config, 1)
     if len(batch.partners) > 1:
         raise InvalidOption("The best response needs one partner; a population has several.")
+    check_answers_alike(batch, "The best response")
     if batch.partners[0]["kind"] == RANDOM:
         return _response_to_random(context, batch, opens)
     batch.rules["opens"] = int(opens)

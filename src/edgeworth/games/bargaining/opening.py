@@ -1,6 +1,7 @@
 """The start of an episode: a context, a partner, and who speaks first, each drawn by the seed.
 
-A partner that opens makes its counter-offer at once, so every episode the agent sees is one in which it can act.
+A partner that opens makes its counter-offer at once, so every episode the agent sees is one in which it can act. The opening of a partner
+outside the rules is left to be made by the batch.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 
 from edgeworth.compiled import Array, Int, Record, compiled
 from edgeworth.games.bargaining.moves import move, record
-from edgeworth.games.bargaining.partners.program import HEURISTIC, WALK_AWAY
+from edgeworth.games.bargaining.partners.program import HEURISTIC, OUTSIDE, WALK_AWAY
 from edgeworth.games.bargaining.partners.reply import partner_reply, prepare_partner
 from edgeworth.games.bargaining.payoffs import worth
 from edgeworth.games.bargaining.purposes import COUNTS, OPENER, PARTNER_CHOICE, UTILITIES
@@ -116,7 +117,7 @@ def open_talks(s: Record, r: Record, partners: Array) -> None:
         return
     if p.kind == HEURISTIC or p.kind == WALK_AWAY:
         open_with_counter(s)
-    elif s.opener == PARTNER:
+    elif s.opener == PARTNER and p.kind != OUTSIDE:
         act, a, b, c = partner_reply(s, r, p)
         move(s, r, PARTNER, act, a, b, c)
 

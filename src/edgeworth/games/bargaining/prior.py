@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from edgeworth.errors import InvalidContext, InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.partners.outside import check_answers_alike
 from edgeworth.games.bargaining.partners.program import RANDOM
 from edgeworth.games.bargaining.talks import Move
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, LOST_TURN, UTILITY_LIMIT, Side
@@ -51,6 +52,7 @@ def posterior(context: Context, moves: Sequence[Move], batch: BargainingBatch) -
     """
     if len(batch.partners) > 1:
         raise InvalidOption("The posterior needs to know which partner it faces; name one instead of a population.")
+    check_answers_alike(batch, "The posterior")
     types = partner_types(context, batch)
     if batch.partners[0]["kind"] == RANDOM or not moves:
         return types

@@ -2,7 +2,8 @@
 
 Two sides divide a pool in turns. `moves.move` is the law of one move; here it becomes a game over a batch: `reset_batch` opens the talks,
 `step_batch` is the agent's move, the partner's reply, a report, and a new episode where one has ended, `move_batch` a move of either side
-in the two-player game. A single environment is a batch of one; nothing about the game is written anywhere else.
+in the two-player game. Where somebody outside the rules replies, `move_agents` and `close_step` are the two halves of a step. A single
+environment is a batch of one; nothing about the game is written anywhere else.
 
 References: Lewis et al. 2017 (arXiv 1706.05125) for the game, `docs/games/bargaining.md` for every rule in prose.
 """
@@ -45,6 +46,12 @@ def step_episode(s: Record, r: Record, partners: Array, act: Int, a: Int, b: Int
     if s.outcome == ONGOING:
         reply, x, y, z = partner_reply(s, r, partners[np.uint64(s.partner)])
         move(s, r, PARTNER, reply, x, y, z)
+    write_report(s, r, charge, report)
+
+
+@compiled
+def write_report(s: Record, r: Record, charge: Real, report: Record) -> None:
+    """What a step came to, with the agent's reward."""
     report.outcome = s.outcome
     report.turns = s.turn
     report.reward = s.payoff[AGENT] - charge
@@ -122,6 +129,79 @@ def step_batch(
         if histories.shape[0] > 0:
             write_history(s, histories[e])
     return ALL_LEGAL
+
+
+@compiled
+def move_agents(
+    state: Array, rules: Array, partners: Array, table: Array, acts: Array, shares: Array, charges: Array, begun: Array, autoreset: Int
+) -> Int:
+    """The first half of `step_batch`, up to the partners' replies, all or nothing: what each move cost, and where an episode began."""
+    illegal = find_illegal(state, rules, AGENT, acts, shares, autoreset == NEXT_STEP)
+    if illegal != ALL_LEGAL:
+        return illegal
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        s = state[e]
+        begun[e] = s.outcome != ONGOING
+        charges[e] = 0.0
+        if begun[e]:
+            begin_episode(s, r, partners, table)
+        else:
+            charges[e] = charged_move(s, r, AGENT, acts[e], shares[e, 0], shares[e, 1], shares[e, 2])
+    return ALL_LEGAL
+
+
+@compiled
+def close_step(
+    state: Array,
+    rules: Array,
+    partners: Array,
+    table: Array,
+    charges: Array,
+    begun: Array,
+    reports: Array,
+    rewards: Array,
+    ended: Array,
+    spoken: Array,
+    views: Array,
+    masks: Array,
+    final_views: Array,
+    histories: Array,
+    autoreset: Int,
+) -> None:
+    """The second half of `step_batch`, after the partners' replies; SAME_STEP leaves their openings of new episodes to be made.
+
+    Its lines are those of `step_batch`, which is a quarter slower where they are functions that both call.
+    """
+    r = rules[0]
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        s = state[e]
+        final_views[e, :] = 0
+        if begun[e]:
+            clear_report(s, reports[e])
+        else:
+            write_report(s, r, charges[e], reports[e])
+        rewards[e] = reports[e].reward
+        ended[e] = s.outcome != ONGOING
+        if ended[e] and autoreset == SAME_STEP:
+            write_view(s, r, AGENT, final_views[e])
+            begin_episode(s, r, partners, table)
+    show_batch(state, rules, spoken, views, masks, histories)
+
+
+@compiled
+def show_batch(state: Array, rules: Array, spoken: Array, views: Array, masks: Array, histories: Array) -> None:
+    """Show every agent what it may know now."""
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        s = state[e]
+        spoken[e] = s.last_act[PARTNER] != UNSAID
+        write_view(s, rules[0], AGENT, views[e])
+        write_mask(s, AGENT, masks[e])
+        if histories.shape[0] > 0:
+            write_history(s, histories[e])
 
 
 @compiled

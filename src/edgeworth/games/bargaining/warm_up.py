@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining import rules
@@ -13,6 +16,7 @@ from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.hint_features import extend_features, find_due, moves_since_asking, write_random_hints
 from edgeworth.games.bargaining.hints import hints_of_moves
 from edgeworth.games.bargaining.joint_actions import decode, encode, joint_masks
+from edgeworth.games.bargaining.partners.outside import outside_program
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, PROPOSE
 
 
@@ -39,6 +43,27 @@ def warm_up() -> None:
     talks.move(AGENT, np.zeros(2, np.int64), np.zeros((2, 3), np.int64))
     talks.move(PARTNER, *talks.replies())
     talks.look(AGENT)
+    warm_up_outside()
+
+
+def warm_up_outside() -> None:
+    """The same for partners outside the rules, for whom the random one stands in."""
+    batch = BargainingBatch(BargainingConfig(partner="random"), 2)
+    batch.outside, batch.partners = _StandIn(BargainingBatch(batch.config, 2)), outside_program(batch.config)
+    batch.seed(0)
+    batch.reset()
+    batch.step(*batch.random_actions(), rules.SAME_STEP)
+
+
+@dataclass(frozen=True)
+class _StandIn:
+    """Says from outside what a partner of the rules would say."""
+
+    within: BargainingBatch
+    sampled: bool = True
+
+    def reply(self, batch: BargainingBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.within.over(batch.state).replies()
 
 
 def warm_up_hints(batch: BargainingBatch) -> None:

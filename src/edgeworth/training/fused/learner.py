@@ -6,7 +6,7 @@
 It means the same as the torch backend and keeps the same flat vector of parameters. Where torch calls many small operations for every
 minibatch, here one call plays a rollout and one learns from it.
 Random hints are drawn by the rules inside the rollout; hints of other providers are asked for in Python at every step, with the same
-compiled steps in between. `state()` holds all that is needed to go on as if nothing had happened.
+compiled steps in between, and so are partners outside the rules. `state()` holds all that is needed to go on as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from edgeworth.training.fused.adam import Moments
 from edgeworth.training.fused.backward import Slopes
 from edgeworth.training.fused.loss import Samples, Terms
 from edgeworth.training.fused.order import env_seeds, order_key
+from edgeworth.training.fused.outside import advance_outside
 from edgeworth.training.fused.rollout import Diary, Game, HintDesk, Tape
 from edgeworth.training.fused.update import Schedule, Workshop
 from edgeworth.training.learner import let_go, not_finite, scheduled
@@ -114,7 +115,7 @@ class FusedLearner:
     def _seat_hints(self, stepwise: bool | None) -> None:
         hints = self.hints
         inside = hints.mode in INSIDE
-        self._stepwise = not inside if stepwise is None else stepwise
+        self._stepwise = self.batch.outside is not None or (not inside if stepwise is None else stepwise)
         random = hints.mode == "random" and not self._stepwise
         self._desk = HintDesk.of(self.batch, self._room, hints.k, hints.hold_last, random)
         self._feed: HintFeed | None = None
@@ -177,9 +178,14 @@ class FusedLearner:
             if step >= steps and not (self._whole_episodes and playing > 0):
                 return step
             moved = ~self._diary.resting
-            playing = rollout.advance(game, tape, self._diary, self.scale, step, self._whole_episodes and step >= steps - 1)
+            playing = self._advance(step, self._whole_episodes and step >= steps - 1)
             self._hint(moved)
             step += 1
+
+    def _advance(self, step: int, rests: bool) -> int:
+        if self.batch.outside is not None:
+            return advance_outside(self.batch, self._tape, self._diary, self.scale, step, rests)
+        return int(rollout.advance(self._game, self._tape, self._diary, self.scale, step, rests))
 
     def _hint(self, chosen: NDArray[np.bool_] | None = None) -> None:
         """Bring the hints up to the situation of now."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth import catalog
-from edgeworth.config import BargainingConfig, build
+from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.games.bargaining.partners.named import partner_of
+from edgeworth.games.bargaining.partners.outside import OutsidePartner
 from edgeworth.games.bargaining.partners.program import Partner
 
 SPLITS = ("train", "held_out")
@@ -75,5 +76,9 @@ def _member(name: str, entry: float | Mapping[str, object]) -> tuple[Partner, fl
         raise InvalidOption(f"population: the weight of {name} is {weight!r}; expected a number above 0.")
     if kind == "population":
         raise InvalidOption("population: a population cannot hold a population; name its members.")
-    partner: Partner = build(catalog.resolve("partner", kind), options, f"partner {name}")
+    partner = partner_of(kind, options, name)
+    if isinstance(partner, OutsidePartner):
+        raise InvalidOption(
+            f"population: {name} plays from outside the rules, and a population holds partners of the rules; meet it alone."
+        )
     return partner, float(weight)

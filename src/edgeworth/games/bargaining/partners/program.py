@@ -20,8 +20,8 @@ from edgeworth.games.bargaining.payoffs import BASIS_POINTS
 from edgeworth.games.bargaining.state import PARTNER_PROGRAM
 from edgeworth.games.bargaining.vocabulary import TURN_LIMIT
 
-HEURISTIC, TIME_DEPENDENT, TIT_FOR_TAT, WALK_AWAY, RANDOM = range(5)
-"""Kinds of compiled behaviour, as `reply.py` tells them apart."""
+HEURISTIC, TIME_DEPENDENT, TIT_FOR_TAT, WALK_AWAY, RANDOM, OUTSIDE = range(6)
+"""Kinds of compiled behaviour, as `reply.py` tells them apart; OUTSIDE has none there, see `outside.py`."""
 
 LEAVE_ONE, KEEP_ALL, UTILITY_AWARE = range(3)
 COUNTERS = {"leave_one": LEAVE_ONE, "keep_all": KEEP_ALL, "utility_aware": UTILITY_AWARE}

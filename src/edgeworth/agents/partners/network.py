@@ -1,0 +1,113 @@
+"""Partners from checkpoints: a trained network across the table, at its likeliest move or drawn from its probabilities.
+
+It sees the talks from its own seat, as the agent sees them from the other, and all episodes that wait for it go through the network in one
+pass. When it opens it makes an offer, as every partner does, so that no episode is over before the agent has spoken. A network that learnt
+without the other side's utilities is not shown them, whatever the game reveals to the agent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.negotiators.boxed import FOLDER, expert_for
+from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
+from edgeworth.agents.network.reading import PARTNER_POINTS
+from edgeworth.agents.trained_network import Network, read_network
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.partners.outside import outside_program
+from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
+from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, PARTNER, Act
+
+CLONE = FOLDER.parent / "human_clone"
+OFFERS = np.isin(np.arange(len(Act)), [Act.PROPOSE, Act.INSIST])
+"""By act: whether it puts an offer on the table."""
+
+
+@dataclass(frozen=True)
+class FromCheckpoint:
+    """Plays the network of a checkpoint from the partner's seat."""
+
+    checkpoint: str | Path
+    """A run folder, or a file of a checkpoint."""
+    sampled: bool = False
+    """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
+
+    @cached_property
+    def network(self) -> Network:
+        """The network, read once."""
+        return read_network(self.checkpoint)
+
+    @cached_property
+    def player(self) -> NetworkPlayer:
+        """The network, ready to play."""
+        return NetworkPlayer(self.network.parameters, self.network.shape)
+
+    @cached_property
+    def knows_utilities(self) -> bool:
+        """Whether it learnt with the other side's utilities before it."""
+        return bool(self.network.facts.get("env", {}).get("reveal_partner_utilities", False))
+
+    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
+        return outside_program(config)
+
+    def seated(self, batch: BargainingBatch) -> FromCheckpoint:
+        shape = self.network.shape
+        if shape.features != BASE_FEATURES:
+            raise InvalidOption(
+                f"The network in {self.checkpoint} was trained with hints and reads {shape.features} features; a partner is given no hints"
+                f" and reads {BASE_FEATURES}. Name one that was trained without."
+            )
+        if shape.units != batch.max_count:
+            raise InvalidOption(
+                f"The network in {self.checkpoint} has {shape.features} features and knows up to {shape.units} units of a type; a partner"
+                f" in this game needs {BASE_FEATURES} features and up to {batch.max_count} units. Train one for it, or set max_count to"
+                f" {shape.units} where the pools allow it."
+            )
+        return self
+
+    def reply(self, batch: BargainingBatch) -> Moves:
+        features, (views, masks) = batch.features(PARTNER), batch.look(PARTNER)
+        if not self.knows_utilities:
+            features[:, PARTNER_POINTS : PARTNER_POINTS + ITEM_TYPES] = 0.0
+        masks[batch.state["turn"] == 0] = OFFERS
+        uniforms = batch_uniforms(batch.state, PARTNER) if self.sampled else None
+        return self.player.choose_from(features, masks, views[:, VIEW["counts"]], uniforms)
+
+
+@dataclass(frozen=True)
+class HumanClone:
+    """Seats the network in the box that was cloned from people; its moves are drawn, since people are not all alike."""
+
+    sampled: bool = True
+    """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
+
+    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
+        return outside_program(config)
+
+    def seated(self, batch: BargainingBatch) -> FromCheckpoint:
+        return FromCheckpoint(CLONE, self.sampled).seated(batch)
+
+
+@dataclass(frozen=True)
+class Expert:
+    """Seats the expert in the box that was trained for this game, or for the one most like it."""
+
+    sampled: bool = False
+    """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
+    folder: str | Path = FOLDER
+    """Where the experts are."""
+
+    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
+        return outside_program(config)
+
+    def seated(self, batch: BargainingBatch) -> FromCheckpoint:
+        folder = Path(self.folder)
+        return FromCheckpoint(folder / expert_for(batch, folder), self.sampled).seated(batch)
