@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed-dev
 PEERS := $(VENV)/.installed-bench
 WARM := $(VENV)/.rules-compiled
 
-.PHONY: help lab test check bench yardstick sensitivity hints pocket negotiators experts designers docs clean
+.PHONY: help lab test slow check bench yardstick sensitivity hints pocket negotiators experts designers docs clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,10 @@ lab: $(WARM)  ## the lab: a commented bargaining episode, and a market that is b
 test: $(WARM) check  ## lint, types and the whole quick test suite
 	@echo "edgeworth: running the tests."
 	@$(BIN)/python -m pytest -q -m "not slow"
+
+slow: $(WARM)  ## the tests that take long: whole learning runs, a million mechanisms, every partner at length
+	@echo "edgeworth: running the slow tests."
+	@$(BIN)/python -m pytest -q -m slow
 
 check: $(STAMP)  ## lint, format and types
 	@echo "edgeworth: checking style and types."
