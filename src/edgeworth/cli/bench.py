@@ -72,8 +72,7 @@ def bench_market(
     measure = load_benchmark("bench_market").run
     with progress() as task:
         measured = measure(repeats=repeats, seconds=seconds, seed=seed, prototype=prototype, progress=task("measuring"))
-    command = command_line() if prototype is None else command_line().replace(str(prototype), prototype.name)
-    result = {"command": command, **measured}
+    result = {"command": command_line(*[] if prototype is None else [prototype]), **measured}
     titles = ("Designs per CPU second, one core", "designs/s", "uncompiled", "times uncompiled")
     deliver(result, as_json, out_file, lambda: _show(result, *titles))
 

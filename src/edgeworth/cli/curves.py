@@ -43,8 +43,8 @@ def curves_command(
         "yardsticks": _yardsticks(runs, yardstick_episodes, seed) if yardstick_episodes else {},
         "curves": [curve.as_dict() for curve in found],
     }
-    draw(result, figure, "edgeworth.evaluation.training_figures:draw_learning_curves")
     deliver(result, as_json, out_file, lambda: out.print(_table(found)))
+    draw(result, figure, "edgeworth.evaluation.training_figures:draw_learning_curves")
 
 
 def _yardsticks(runs: list[Path], episodes: int, seed: int) -> dict[str, float | None]:

@@ -66,8 +66,8 @@ def evaluate_command(
     ends, found = _played(config, agents, episodes, yardstick_episodes, seed)
     rows = [measured(name, config, played, ends) for name, played in found.items()]
     result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": [row.as_dict() for row in rows]}
-    draw(result, figure, "edgeworth.evaluation.training_figures:draw_scores")
     deliver(result, as_json, out_file, lambda: _show(scenario, rows, ends))
+    draw(result, figure, "edgeworth.evaluation.training_figures:draw_scores")
 
 
 def compare_command(

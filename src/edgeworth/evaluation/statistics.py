@@ -31,8 +31,8 @@ class Estimate:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+        """For JSON, which has no word for a number that is not known but null."""
+        return {name: None if value != value else value for name, value in asdict(self).items()}
 
 
 def ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int = 0) -> Estimate:

@@ -65,7 +65,6 @@ class Cell:
     """The share of the maximum that it should reach."""
     below_bayes: float | None = None
     """How far below the blind Bayes plan it may stay, in shares of the maximum."""
-
     box: str | None = None
     """The name under which its first seed's network goes into the box, where a box is named."""
 

@@ -49,7 +49,7 @@ class PocketSettings:
     heads: int = 4
     key_value_heads: int = 2
     intermediate: int = 1_024
-    steps: int = 2_900
+    steps: int = 12_000
     """Updates."""
     hint_rows: int = 512
     """Hint exchanges in an update."""

@@ -47,7 +47,7 @@ HELD_OUT_SEED = 2**20
 class CorpusSettings:
     """How much text, and of what kind."""
 
-    talks: int = 400_000
+    talks: int = 800_000
     """Talks to play, every state of which is an exchange."""
     markets: int = 16_000
     """Markets to play, every step of which is an exchange."""
