@@ -5,13 +5,18 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-dev
 PEERS := $(VENV)/.installed-bench
 WARM := $(VENV)/.rules-compiled
+PORT ?= 8000
 
-.PHONY: help lab test slow check bench yardstick sensitivity hints pocket negotiators experts designers docs clean
+.PHONY: help lab demo test slow check bench soak yardstick sensitivity hints hint-study pocket negotiators experts tournament self-play designers docs clean
 
 help:  ## what there is to make
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-lab: $(WARM)  ## the lab: a commented bargaining episode, and a market that is being gamed
+lab: $(WARM)  ## the lab: both games on http://127.0.0.1:8000 (PORT=… for another), until Ctrl-C
+	@echo "edgeworth: starting the server. Open http://127.0.0.1:$(PORT)/ in a browser; sessions are kept in runs/sessions.sqlite."
+	@$(BIN)/edgeworth serve --port $(PORT)
+
+demo: $(WARM)  ## a commented bargaining episode, and a market that is being gamed
 	@echo "edgeworth: one bargaining episode, played and explained."
 	@$(BIN)/edgeworth demo
 	@echo
@@ -38,6 +43,11 @@ bench: $(WARM) $(PEERS)  ## speed of both games, of training and of the language
 	@$(BIN)/edgeworth bench market --seed 0 --repeats 7 --out results/bench_market.json
 	@$(BIN)/edgeworth bench train --seed 0 --out results/bench_train.json
 	@$(BIN)/edgeworth bench llm --seed 0 --repeats 5 --out results/bench_llm.json
+	@$(BIN)/edgeworth bench server --seed 0 --repeats 5 --out results/bench_server.json
+
+soak: $(WARM)  ## ten minutes of sessions while workers are killed; writes results/soak.json
+	@echo "edgeworth: soaking the server for ten minutes, with 210 kills."
+	@$(BIN)/edgeworth bench soak --seed 0 --minutes 10 --kills 210 --out results/soak.json
 
 yardstick: $(WARM)  ## the reference tables of both games; writes results/yardstick_*.json and .png
 	@echo "edgeworth: computing the yardsticks."
@@ -56,6 +66,11 @@ pocket: $(WARM)  ## measure the language model in the box on what it never saw; 
 	@echo "edgeworth: measuring the pocket model; this takes some minutes."
 	@$(BIN)/edgeworth pocket evaluate --talks 700 --markets 60 --onto-card --out results/pocket.json
 
+hint-study: $(WARM)  ## train agents with every kind of hint and without; writes results/hint_study.json and .png
+	@echo "edgeworth: asking the pocket model for its plans, then training 270 agents; this takes about three hours on two cores, most of it for the language model."
+	@for scenario in lewis one_shot classic; do $(BIN)/edgeworth hints fill --scenario $$scenario --cache runs/hint_replies.sqlite || exit 1; done
+	@$(BIN)/edgeworth study hints --out results/hint_study.json --figure results/hint_study.png
+
 negotiators: $(WARM)  ## train negotiators with five seeds each and compare; writes results/negotiators.json and .png
 	@echo "edgeworth: training negotiators; this takes about half an hour on two cores."
 	@$(BIN)/edgeworth study negotiators --out results/negotiators.json --figure results/negotiators.png
@@ -63,6 +78,14 @@ negotiators: $(WARM)  ## train negotiators with five seeds each and compare; wri
 experts: $(WARM)  ## train the experts in the box, one per scenario; writes results/experts.json
 	@echo "edgeworth: training the experts in the box; this takes about ten minutes on two cores."
 	@$(BIN)/edgeworth study experts --box src/edgeworth/checkpoints/experts --out results/experts.json
+
+tournament: $(WARM)  ## every negotiator against every other, in both seats, in every scenario; writes results/tournament.json and .png
+	@echo "edgeworth: playing the tournament; this takes about five minutes."
+	@$(BIN)/edgeworth tournament --seed 0 --episodes 2000 --out results/tournament.json --figure results/tournament.png
+
+self-play: $(WARM)  ## agents that learn both sides of the table, and best responses to them; writes results/self_play.json and .png
+	@echo "edgeworth: training by self-play, with a pool and without, and best responses; this takes about half an hour."
+	@$(BIN)/edgeworth self-play --out results/self_play.json --figure results/self_play.png --box src/edgeworth/checkpoints/self_play
 
 designers: $(WARM)  ## search the mechanisms in the box and fit the adaptive designer; about a quarter of an hour
 	@echo "edgeworth: searching the best constant mechanisms and fitting the adaptive designer."

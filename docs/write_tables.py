@@ -11,7 +11,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
 POCKET, TRAINING = ROOT / "docs" / "pocket.md", ROOT / "docs" / "training.md"
+BLOG = ROOT / "docs" / "blog.md"
+TOURNAMENT = ROOT / "docs" / "tournament.md"
+SELF_PLAY = ROOT / "docs" / "self_play.md"
 DIALOGUE_ACTS, IMITATION = ROOT / "docs" / "dialogue_acts.md", ROOT / "docs" / "imitation.md"
+HINT_STUDY = ROOT / "docs" / "studies" / "hints.md"
 SCENARIOS = ("classic", "one_shot", "discounted", "walkaway", "lewis", "lewis_keep_all")
 AGENTS = ("oracle", "bayes", "concession", "agree_first", "random", "greedy")
 README_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
@@ -60,9 +64,9 @@ def gains_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "steps") -> str:
-    """Steps or designs per CPU second, with quartiles."""
-    lines = [f"| | {unit} per CPU second | quartiles |", "|---|---|---|"]
+def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "steps", clock: str = "CPU second") -> str:
+    """Steps or designs per second of a clock, with quartiles."""
+    lines = [f"| | {unit} per {clock} | quartiles |", "|---|---|---|"]
     for name in names:
         entry = result["entries"][name]
         low, high = entry["interquartile_range"]
@@ -293,6 +297,61 @@ def imitation_play_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def tournament_table(result: dict[str, Any]) -> str:
+    """The scores of a tournament: over all scenarios with ranks, and in each; who cannot play a scenario has none there."""
+    scores = {table["scenario"]: {row["name"]: row["score"]["value"] for row in table["scores"]} for table in result["scenarios"]}
+    lines = ["| negotiator | rank | all scenarios | " + " | ".join(f"`{name}`" for name in scores) + " |", "|---" * (len(scores) + 3) + "|"]
+    for row in result["overall"]:
+        first, last = row["ranks"]
+        cells = (f"{found[row['name']]:.3f}" if row["name"] in found else "–" for found in scores.values())
+        ranks = str(first) if first == last else f"{first}–{last}"
+        lines.append(f"| `{row['name']}` | {ranks} | {_interval(row['score'])} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def seats_table(result: dict[str, Any], scenario: str) -> str:
+    """One scenario of a tournament: scores by seat, what comes of the talks, and the scenario's own partner for comparison."""
+    (table,) = (table for table in result["scenarios"] if table["scenario"] == scenario)
+    own = {row["agent"]: row["agent_share"] for row in table["with_own_partner"]}
+    lines = ["| negotiator | score | as agent | as partner | deals | Nash ratio | with the scenario's own partner |", "|---" * 7 + "|"]
+    for row in table["scores"]:
+        found = [row[name] for name in ("score", "as_agent", "as_partner", "deal_rate", "nash_ratio")]
+        lines.append(f"| `{row['name']}` | " + " | ".join(_score(cell, True) for cell in [*found, own[row["name"]]]) + " |")
+    return "\n".join(lines)
+
+
+def self_play_table(result: dict[str, Any]) -> str:
+    """Talks of self-play agents with themselves, and how far they can be exploited; the expert in the box beside them."""
+    columns = [(f"{row['game']}, {kind}", found) for row in result["games"] for kind, found in row["kinds"].items()]
+    columns.append((f"{result['reference']['game']}, {result['reference']['name']}", result["reference"]))
+    lines = ["| | " + " | ".join(name for name, _ in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for key, words in (
+        ("deal_rate", "deals"),
+        ("pareto_rate", "efficient, of deals"),
+        ("nash_ratio", "Nash ratio"),
+        ("opener_share", "share of maximum: who opens"),
+        ("responder_share", "share of maximum: who answers"),
+        ("length", "moves"),
+        ("exploitability_trained", "exploitability, trained response"),
+        ("exploitability_exact", "exploitability, exact response"),
+    ):
+        lines.append(f"| {words} | " + " | ".join("–" if found[key] is None else _interval(found[key]) for _, found in columns) + " |")
+    return "\n".join(lines)
+
+
+def self_play_others_table(result: dict[str, Any]) -> str:
+    """What self-play agents earn from others, and what the pool gains over naive self-play."""
+    lines = ["| share of maximum | against | pool | naive | pool less naive | expert |", "|---" * 6 + "|"]
+    for row in result["games"]:
+        expert = result["reference"]["against"] if result["reference"]["game"] == row["game"] else {}
+        for name, less in row["pool_less_naive"]["against"].items():
+            cells = [_interval(row["kinds"][kind]["against"][name]) for kind in ("pool", "naive")]
+            known = _interval(expert[name]) if name in expert else "–"
+            lines.append(f"| {row['game']} | {name.replace('_', ' ')} | {' | '.join(cells)} | {_interval(less)} | {known} |")
+        lines.append(f"| {row['game']} | each other | – | – | {_interval(row['head_to_head'])} | – |")
+    return "\n".join(lines)
+
+
 def _interval(found: dict[str, float]) -> str:
     return f"{found['value']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
 
@@ -310,6 +369,43 @@ def filled(text: str, mark: str, table: str) -> str:
     return pattern.sub(lambda m: m.group(1) + table + "\n" + m.group(2), text)
 
 
+def hint_scores_table(result: dict[str, Any], scenario: str) -> str:
+    """What agents reach with every kind of hint in one game, how quickly, and what is left without it."""
+    lines = ["| agent | share of maximum | over none | moves to 95 % | hints taken away | random instead |", "|---" * 6 + "|"]
+    for cell in result["cells"]:
+        if cell["values"]["scenario"] != scenario:
+            continue
+        over, ratio, played = cell.get("over_baseline"), cell["reaching"]["ratio"], cell.get("played_with", {})
+        cells = (
+            _interval(cell["share_of_maximum"]),
+            "–" if over is None else _interval(over),
+            "–" if ratio is None else f"{ratio['value']:.2f}",
+            *(_interval(played[hint]["share_of_maximum"]) if hint in played else "–" for hint in ("none", "random")),
+        )
+        words = ", ".join(value for axis, value in cell["values"].items() if axis != "scenario")
+        lines.append(f"| {words} | " + " | ".join(cells) + " |")
+    bayes = next(cell["yardsticks"]["bayes"] for cell in result["cells"] if cell["values"]["scenario"] == scenario)
+    return "\n".join([*lines, f"| blind Bayes plan | {bayes:.3f} | – | – | – | – |"])
+
+
+def hint_costs_table(result: dict[str, Any]) -> str:
+    """What every kind of hint costs a run, on average over games, algorithms and seeds."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for cell in result["cells"]:
+        name = ", ".join(cell["values"][axis] for axis in ("hints", "cadence") if axis in cell["values"])
+        groups.setdefault(name, []).extend(cell["seeds"])
+    lines = ["| hints | asked for | given | questions | seconds on hints | processor seconds per run |", "|---" * 6 + "|"]
+    for name, runs in groups.items():
+        cells = [f"{_mean_of(runs, key):,.0f}" if key in runs[0] else "–" for key in ("hint_asked", "hint_given", "hint_prompts")]
+        spent = f"{_mean_of(runs, 'hint_milliseconds') / 1000:.1f}" if "hint_milliseconds" in runs[0] else "–"
+        lines.append(f"| {name} | {' | '.join(cells)} | {spent} | {_mean_of(runs, 'cpu_seconds'):.1f} |")
+    return "\n".join(lines)
+
+
+def _mean_of(runs: list[dict[str, Any]], key: str) -> float:
+    return sum(float(run[key]) for run in runs) / len(runs)
+
+
 def pages() -> dict[Path, str]:
     """Every page that holds tables, as it should be."""
     yardstick, bench = _load("yardstick_bargaining.json"), _load("bench_env.json")
@@ -325,7 +421,9 @@ def pages() -> dict[Path, str]:
     models, pocket = _load("bench_llm.json"), _load("pocket.json")
     speed = filled(speed, "language model rates", rates_table(models, tuple(models["entries"]), "replies"))
     speed = filled(speed, "language model marks", marks_table(models))
-    train = _load("bench_train.json")
+    train, gpu = _load("bench_train.json"), _load("bench_gpu.json")
+    speed = filled(speed, "gpu rates", rates_table(gpu, tuple(gpu["entries"]), clock="second"))
+    speed = filled(speed, "gpu marks", marks_table(gpu))
     speed = filled(speed, "training rates", rates_table(train, tuple(train["entries"])))
     speed = filled(speed, "training quality", quality_table(train))
     speed = filled(speed, "training marks", marks_table(train))
@@ -351,10 +449,27 @@ def pages() -> dict[Path, str]:
     ):
         imitation = filled(imitation, mark, table(cloning))
     training = filled(training, "experts", experts_table(_load("experts.json")))
+    playing = _load("self_play.json")
+    self_play = filled(SELF_PLAY.read_text(encoding="utf-8"), "self-play", self_play_table(playing))
+    blog = filled(BLOG.read_text(encoding="utf-8"), "yardstick", yardstick_table(yardstick))
+    blog = filled(filled(blog, "designers", designers_table(designers)), "hints", hints_table(_load("hints_measure.json")))
+    tournament = _load("tournament.json")
+    meetings = filled(TOURNAMENT.read_text(encoding="utf-8"), "tournament", tournament_table(tournament))
+    for scenario in ("classic", "one_shot"):
+        meetings = filled(meetings, scenario, seats_table(tournament, scenario))
+    hint_study = HINT_STUDY.read_text(encoding="utf-8")
+    hinted = _load("hint_study.json")
+    for scenario in ("classic", "one shot", "Lewis"):
+        hint_study = filled(hint_study, f"hint study: {scenario}", hint_scores_table(hinted, scenario))
+    hint_study = filled(hint_study, "hint study: costs", hint_costs_table(hinted))
     return {
         README: readme,
+        BLOG: blog,
+        HINT_STUDY: hint_study,
+        TOURNAMENT: meetings,
         DIALOGUE_ACTS: acts_page,
         IMITATION: imitation,
+        SELF_PLAY: filled(self_play, "self-play others", self_play_others_table(playing)),
         TRAINING: training,
         SPEED: filled(speed, "market marks", marks_table(market)),
         POCKET: filled(page, "pocket marks", pocket_marks_table(pocket)),

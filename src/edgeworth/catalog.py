@@ -27,7 +27,7 @@ PARTNERS = {
 OUTSIDE_PARTNERS = {
     "expert": "edgeworth.agents.partners.network:Expert",
     "human_clone": "edgeworth.agents.partners.network:HumanClone",
-    # "self_play" belongs here once its checkpoint is in the box
+    "self_play": "edgeworth.agents.partners.network:SelfPlay",
 }
 """Partners that move from outside the rules."""
 CHECKPOINT_PARTNER = "edgeworth.agents.partners.network:FromCheckpoint"
@@ -44,9 +44,11 @@ NEGOTIATORS = {
     "bayes": "edgeworth.agents.negotiators.bayes:Bayes",
     "concession": "edgeworth.agents.negotiators.concession:Concession",
     "greedy": "edgeworth.agents.negotiators.greedy:Greedy",
+    "human_clone": "edgeworth.agents.negotiators.networks:human_clone",
     "learned": "edgeworth.agents.negotiators.boxed:Boxed",
     "oracle": "edgeworth.agents.negotiators.oracle:Oracle",
     "random": "edgeworth.agents.negotiators.random:RandomLegal",
+    "self_play": "edgeworth.agents.negotiators.networks:self_play",
 }
 
 HINTS = {

@@ -3,7 +3,8 @@
     EdgeworthError
     ├── InvalidOption     a setting has the wrong type, name or range
     │   ├── UnknownName   a name that the catalog does not hold; carries `known` and `nearest`
-    │   └── UnknownKey    a mistyped setting or option; carries `known` and `nearest`
+    │   ├── UnknownKey    a mistyped setting or option; carries `known` and `nearest`
+    │   └── CannotPlay    a negotiator that has no move in a game; carries `who` and `reason`
     ├── InvalidContext    counts or utilities that no game can start from
     ├── DataError         a data file that is missing or malformed; carries `path` and `line`
     ├── IllegalAction     an action the rules forbid now; carries `env_index` and `rule`
@@ -11,6 +12,7 @@
     ├── ModelUnavailable  a language model that cannot be asked: no key, no server, no such model; carries `reason`
     ├── RunStopped        a run that cannot go on: a full disk, a loss that is not a number; its folder can be continued
     ├── NotRecorded       a prompt that a recording played back offline does not hold; carries `key`
+    ├── ServerRefused     a request that a server did not carry out; carries `code`, `remedy`, `field` and with a conflict `state`
     └── MissingExtra      a feature whose optional dependency is not installed; carries `extra`
     FallbackUsed          a warning, not an error: something else stands in for what was asked
 
@@ -46,6 +48,14 @@ class UnknownName(InvalidOption):
 
 class UnknownKey(UnknownName):
     """A mistyped setting or option."""
+
+
+class CannotPlay(InvalidOption):
+    """A negotiator that has no move in a game: no plan for its partner, no network for its pools."""
+
+    def __init__(self, who: str, reason: str) -> None:
+        self.who, self.reason = who, reason
+        super().__init__(f"{who} cannot play this game: {reason}")
 
 
 class InvalidContext(EdgeworthError, ValueError):
@@ -93,6 +103,14 @@ class NotRecorded(EdgeworthError, LookupError):
     def __init__(self, message: str, key: str) -> None:
         self.key = key
         super().__init__(message)
+
+
+class ServerRefused(EdgeworthError):
+    """A request that a server did not carry out; nothing has changed there."""
+
+    def __init__(self, message: str, code: str, remedy: str, field: str | None = None, state: object = None) -> None:
+        self.code, self.remedy, self.field, self.state = code, remedy, field, state
+        super().__init__(f"{message} {remedy}".strip())
 
 
 class MissingExtra(EdgeworthError, ImportError):

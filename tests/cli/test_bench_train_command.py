@@ -84,3 +84,9 @@ def test_a_missing_peer_is_told_before_anything_is_measured(called: Called, monk
     monkeypatch.setattr(bench, "load_benchmark", lambda name: pytest.fail(f"{name} was loaded"))
     run = called(*WORDS)
     assert run.status != 0 and "Comparing trainers needs stable-baselines3; install it with the `bench` extra" in run.err
+
+
+def test_a_gpu_is_measured_only_where_there_is_one(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    run = called("bench", "gpu")
+    assert run.status == 2 and "torch sees none here" in run.err

@@ -207,14 +207,36 @@ def test_the_last_word_of_a_plan_is_certain() -> None:
 def test_a_situation_is_planned_once_however_many_are_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[Any] = []
     plan = bayes.planned_hints
+    monkeypatch.setattr(bayes, "BOOKS", {})
     monkeypatch.setattr(
         bayes, "planned_hints", lambda situation, batch, offers: planned.append(situation) or plan(situation, batch, offers)
     )
     batch = begun_with(Context((2, 1, 3), (1, 5, 1), (2, 3, 1)), size=50)
-    provider = Bayes()
     for _ in range(3):
-        provider.give(batch, everybody(batch))
+        Bayes().give(batch, everybody(batch))
     assert planned == [(0, (2, 1, 3), (1, 5, 1))]
+
+
+def test_plans_are_kept_for_whoever_asks_next_under_the_same_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begun(60, seed=3)
+    first = Bayes().give(batch, everybody(batch))
+    monkeypatch.setattr(bayes, "planned_hints", lambda *asked: pytest.fail("planned again"))
+    assert Bayes().give(batch, everybody(batch)).features.tobytes() == first.features.tobytes()
+    with pytest.raises(pytest.fail.Exception, match="planned again"):
+        Bayes().give(begun(60, seed=3, discount=0.9), everybody(batch))
+
+
+@pytest.mark.parametrize("options", [{}, {"scenario": "lewis"}, {"scenario": "discounted"}, {"insist_price": 0.5, "min_count": 0}], ids=str)
+def test_a_hint_looked_up_is_the_plan_of_its_own_episode(options: dict[str, Any]) -> None:
+    batch, provider = begun(25, seed=9, **options), Bayes()
+    for _ in range(4):
+        hints = provider.give(batch, everybody(batch))
+        for slot, view in enumerate(batch.views.tolist()):
+            made, opener = divmod(batch.config.max_turns - view[16], 2)
+            plan = bayes.planned_hints((opener, tuple(view[:3]), tuple(view[3:6])), batch, None)
+            act, share, confidence = plan[min(made, len(plan) - 1)]
+            assert hints.at(slot) == (act, share, pytest.approx(confidence))
+        batch.step(*batch.random_actions(), rules.SAME_STEP)
 
 
 def test_bayes_refuses_a_partner_whose_offers_tell_something() -> None:

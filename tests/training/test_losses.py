@@ -182,7 +182,7 @@ def network() -> PolicyShape:
 
 def test_the_first_ratio_is_exactly_one() -> None:
     learner = PPO(GAME, PPOSettings(**SMALL), network(), seed=1)
-    learner.rollout()
+    learner.play()
     flat = Samples(*(array.flatten(0, 1) for array in learner.samples))
     with torch.no_grad():
         outlook = learner.policy(flat.features[:12], flat.legal[:12], flat.caps[:12])

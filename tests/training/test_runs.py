@@ -41,7 +41,7 @@ def tensors(folder: Path, name: str = "last") -> dict[str, bytes]:
 
 def numbers(folder: Path) -> list[dict[str, Any]]:
     """The history but for the clock."""
-    clock = ("seconds", "steps_per_second")
+    clock = ("seconds", "cpu_seconds", "steps_per_second")
     return [{key: str(value) for key, value in line.items() if key not in clock} for line in read_history(folder)]
 
 

@@ -1,5 +1,5 @@
 """The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | hint | hints | train | evaluate |
-compare | curves | study | parse | clone | designers | pocket | bench`.
+compare | curves | study | self-play | tournament | parse | clone | designers | pocket | bench | serve | replay`.
 
 Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
 1 a run that failed.
@@ -14,6 +14,7 @@ import typer
 from edgeworth.cli import (
     analyse,
     bench,
+    bench_server,
     clone,
     curves,
     demo,
@@ -25,8 +26,12 @@ from edgeworth.cli import (
     parse,
     play,
     pocket,
+    replay,
+    self_play,
     sensitivity,
+    serve,
     study,
+    tournament,
     train,
     yardstick,
 )
@@ -52,12 +57,18 @@ app.command("evaluate")(evaluate.evaluate_command)
 app.command("compare")(evaluate.compare_command)
 app.command("curves")(curves.curves_command)
 app.command("study")(study.study_command)
+app.command("self-play")(self_play.self_play_command)
+app.command("tournament")(tournament.tournament_command)
 app.command("parse")(parse.parse_command)
 app.command("clone")(clone.clone_command)
 app.command("hint")(hint.hint_command)
+app.command("serve")(serve.serve_command)
+app.command("replay")(replay.replay_command)
 app.add_typer(hints.app, name="hints")
 app.add_typer(designers.app, name="designers")
 app.add_typer(pocket.app, name="pocket")
+bench.app.command("server")(bench_server.server_command)
+bench.app.command("soak")(bench_server.soak_command)
 app.add_typer(bench.app, name="bench")
 
 

@@ -102,6 +102,30 @@ def bench_train(
     deliver(result, as_json, out_file, lambda: _show_train(result))
 
 
+@app.command("gpu")
+def bench_gpu(
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")] = 5,
+    seconds: Annotated[float, typer.Option(min=0.01, help="Seconds per measurement, at least one iteration.")] = 2.0,
+    seed: Seed = 0,
+    out_file: Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare PPO on a GPU as one recorded graph with the same kernels launched one by one, and with one core of the CPU.
+
+    Example: edgeworth bench gpu --repeats 5
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        raise InvalidOption("`edgeworth bench gpu` needs a GPU, and torch sees none here; `edgeworth bench train` measures the CPU.")
+    measure = load_benchmark("bench_gpu").run
+    with progress() as task:
+        measured = measure(repeats=repeats, seconds=seconds, seed=seed, progress=task("measuring"))
+    result = {"command": command_line(), **measured}
+    titles = ("Steps per second, 4,096 episodes at a time", "steps/s", "eager", "times kernel by kernel")
+    deliver(result, as_json, out_file, lambda: _show(result, *titles))
+
+
 @app.command("llm")
 def bench_llm(
     repeats: Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")] = 5,
@@ -137,7 +161,7 @@ def load_benchmark(name: str) -> Any:
 def _show(result: dict[str, Any], title: str, unit: str, base: str, times: str) -> None:
     out.print(_rates_table(result, title, unit, base, times))
     out.print()
-    out.print(_marks_table(result))
+    out.print(marks_table(result))
 
 
 def _show_llm(result: dict[str, Any]) -> None:
@@ -145,7 +169,7 @@ def _show_llm(result: dict[str, Any]) -> None:
         part = {name: entry for name, entry in result["entries"].items() if entry["label"].startswith(kind)}
         out.print(_rates_table({"entries": part}, f"{kind.capitalize()} per CPU second, one core", f"{kind}/s", base, "times plain"))
         out.print()
-    out.print(_marks_table(result))
+    out.print(marks_table(result))
 
 
 def _show_train(result: dict[str, Any]) -> None:
@@ -153,12 +177,12 @@ def _show_train(result: dict[str, Any]) -> None:
     out.print()
     out.print(_quality_table(result["quality"]))
     out.print()
-    out.print(_marks_table(result))
+    out.print(marks_table(result))
 
 
 def _quality_table(quality: dict[str, Any]) -> Table:
     title = f"CPU seconds to {quality['goal']:.3f} of the maximum, 95 % of the plateau of {quality['plateau']:.3f}"
-    shown = _table(title, "entry", "seconds", "quartiles", "steps", "reached")
+    shown = plain_table(title, "entry", "seconds", "quartiles", "steps", "reached")
     for entry in quality["entries"].values():
         low, high = entry["interquartile_range"]
         reached = f"{sum(entry['reached'])} of {len(entry['reached'])}"
@@ -168,7 +192,7 @@ def _quality_table(quality: dict[str, Any]) -> Table:
 
 def _rates_table(result: dict[str, Any], title: str, unit: str, base: str, times: str) -> Table:
     slowest = result["entries"][base]["median"]
-    shown = _table(title, "entry", unit, "quartiles", times)
+    shown = plain_table(title, "entry", unit, "quartiles", times)
     for entry in result["entries"].values():
         low, high = entry["interquartile_range"]
         shown.add_row(entry["label"], _rate(entry["median"]), f"{_rate(low)} – {_rate(high)}", f"{entry['median'] / slowest:,.1f}")
@@ -179,8 +203,9 @@ def _rate(number: float) -> str:
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
-def _marks_table(result: dict[str, Any]) -> Table:
-    shown = _table("Marks", "what", "measured", "quartiles", "mark", "met")
+def marks_table(result: dict[str, Any]) -> Table:
+    """What was hoped for, what was measured, and whether it is enough."""
+    shown = plain_table("Marks", "what", "measured", "quartiles", "mark", "met")
     for row in result["marks"]:
         low, high = row["interquartile_range"]
         met = "[green]yes[/]" if row["met"] else "[red]no[/]"
@@ -189,7 +214,8 @@ def _marks_table(result: dict[str, Any]) -> Table:
     return shown
 
 
-def _table(title: str, *columns: str) -> Table:
+def plain_table(title: str, *columns: str) -> Table:
+    """An empty table in the way of this command."""
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
         shown.add_column(column, justify="left" if column in (columns[0], "met") else "right")

@@ -9,19 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from edgeworth import catalog
 from edgeworth.cli.analyse import triple
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import IllegalAction, InvalidOption, nearest
+from edgeworth.errors import InvalidOption, nearest
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, Triple, context_of
 from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE, OUTCOME_WORDS, Move, triple_of
+from edgeworth.games.bargaining.told_talks import begun_talks, told_talks
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, ONGOING, PARTNER, UTILITY_LIMIT, Act, Outcome
 
 SPEAKERS = {"me": AGENT, "partner": PARTNER}
-NAMES = ("mine", "the partner's")
 EXAMPLE = "'me PROPOSE 2,1,0; partner PROPOSE 1,1,1'"
 
 
@@ -45,7 +43,7 @@ def moment(config: BargainingConfig, asked: Asked) -> BargainingBatch:
     config = replace(config, max_count=max(*context.counts, BargainingBatch(config, 1).max_count))
     if asked.history is None:
         return _played(config, context, asked)
-    return _told(config, context, read_history(asked.history, context.counts))
+    return told_talks(config, context, read_history(asked.history, context.counts), "--history")
 
 
 def _context(config: BargainingConfig, asked: Asked) -> Context:
@@ -61,17 +59,10 @@ def _context(config: BargainingConfig, asked: Asked) -> Context:
     return Context(triple("--counts", asked.counts, COUNT_LIMIT), triple("--mine", asked.mine, UTILITY_LIMIT), theirs)
 
 
-def _begun(config: BargainingConfig, context: Context, seed: int, two_player: bool) -> BargainingBatch:
-    batch = BargainingBatch(config, 1, two_player=two_player)
-    batch.seed(seed)
-    batch.reset(np.array([context.row()], np.int16))
-    return batch
-
-
 def _played(config: BargainingConfig, context: Context, asked: Asked) -> BargainingBatch:
     """So many moves of a negotiator and the partner's replies."""
     player = catalog.resolve("negotiator", asked.player)()
-    batch = _begun(config, context, asked.seed, two_player=False)
+    batch = begun_talks(config, context, asked.seed, two_player=False)
     for made in range(asked.moves):
         batch.step(*player.choose(batch))
         if batch.state["outcome"][0] != ONGOING:
@@ -79,29 +70,6 @@ def _played(config: BargainingConfig, context: Context, asked: Asked) -> Bargain
                 f"The talks are over after move {made + 1} of {asked.player} ({OUTCOME_WORDS[Outcome(int(batch.state['outcome'][0]))]});"
                 " ask for fewer --moves, or try another --seed or --player greedy, with whom nobody agrees."
             )
-    return batch
-
-
-def _told(config: BargainingConfig, context: Context, history: list[Move]) -> BargainingBatch:
-    """The talks after these moves; the next is the agent's."""
-    opener = history[0].side if history else AGENT
-    opens = ("agent", "partner")[opener]
-    if config.opens not in ("random", opens):
-        raise InvalidOption(f"The first move of --history is of the {opens}, but here the {config.opens} opens (option `opens`).")
-    batch = _begun(replace(config, opens=opens), context, 0, two_player=True)  # type: ignore[arg-type]
-    batch.rules["sudden_end"] = 0.0  # these talks did not break off
-    for number, move in enumerate(history, start=1):
-        if move.side != (opener + number - 1) % 2:
-            raise InvalidOption(f"Move {number} of --history is again one of {NAMES[move.side]}; the sides move in turn.")
-        try:
-            batch.move(move.side, np.array([move.act]), np.array([move.share or (0, 0, 0)]))
-        except IllegalAction as error:
-            raise InvalidOption(f"Move {number} of --history is not legal: {error}") from error
-        if batch.state["outcome"][0] != ONGOING:
-            raise InvalidOption(f"The talks are over with move {number} of --history; there is nothing to give a hint for.")
-    if history and history[-1].side == AGENT:
-        raise InvalidOption("The last move of --history is mine, so the next is the partner's; add its move.")
-    batch.views[:], batch.masks[:] = batch.look(AGENT)
     return batch
 
 

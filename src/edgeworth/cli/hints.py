@@ -24,6 +24,7 @@ from edgeworth.cli.console import (
     out,
     print_json,
 )
+from edgeworth.cli.hint_fill import fill_command
 from edgeworth.cli.hint_options import LLM, close, hint_provider
 from edgeworth.cli.model_options import (
     CacheFile,
@@ -48,7 +49,8 @@ from edgeworth.evaluation.hint_measures import (
 )
 from edgeworth.evaluation.statistics import Estimate
 
-app = typer.Typer(help="Who gives hints: list them, and measure what their hints are worth.", no_args_is_help=True)
+app = typer.Typer(help="Who gives hints: list them, measure what their hints are worth, ask for them beforehand.", no_args_is_help=True)
+app.command("fill")(fill_command)
 
 PROVIDERS = "random,expert,bayes,llm"
 OWN_PROMPT = "configs/llm_prompt.txt"

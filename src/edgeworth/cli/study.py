@@ -18,7 +18,10 @@ from edgeworth.evaluation.study import Study, load_study, put_into_box, run_stud
 
 def study_command(
     study: Annotated[str, typer.Argument(help="A study by name (configs/studies/NAME.yaml), or a YAML file.")],
-    only: Annotated[list[str] | None, typer.Option("--only", help="A cell by name; repeat for several. Default: all.")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A cell by name, or the values of a grid that cells must have; repeat for several. Default: all."),
+    ] = None,
     seed: Annotated[list[int] | None, typer.Option("--seed", help="A training seed, instead of the study's; repeat for several.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Moves per run, for a trial.")] = None,
     episodes: Annotated[int | None, typer.Option("--episodes", min=10, help="Episodes that every agent plays.")] = None,
@@ -39,6 +42,8 @@ def study_command(
     Example: edgeworth study negotiators --seed 0 --steps 500000 --episodes 2000 --yardstick-episodes 200 --runs runs/trial
 
     Example: edgeworth study negotiators --out results/negotiators.json --figure results/negotiators.png
+
+    Example: edgeworth study hints --only 'PPO, Lewis' --seed 0 --steps 100000 --episodes 500 --yardstick-episodes 100 --runs runs/trial
     """
     path = study_file(study)
     wanted = load_study(
@@ -58,7 +63,7 @@ def study_command(
     for path in [] if box is None else put_into_box(wanted, folder, result, box, command_line()):
         err.print(f"Wrote {path}.safetensors.", soft_wrap=True)
     deliver(result, as_json, out_file, lambda: _show(result, wanted))
-    draw(result, figure, "edgeworth.evaluation.study_figures:draw_study")
+    draw(result, figure, wanted.figure)
 
 
 def counted(number: int, what: str) -> str:
@@ -80,23 +85,20 @@ def study_file(name: str) -> Path:
 def _show(result: dict[str, Any], study: Study) -> None:
     table = Table(title=study.about, title_justify="left", box=None, pad_edge=False, header_style="bold")
     table.add_column("agent", overflow="fold")
-    for column in ("share of maximum", "95 % over seeds", "blind Bayes", "below Bayes", "deals", "seconds", "mark"):
+    compared = any("over_baseline" in cell for cell in result["cells"])
+    rest = ["over baseline", *(f"with {hint}" for hint in study.play_with)] if compared else ["below Bayes", "deals", "mark"]
+    for column in ("share of maximum", "95 % over seeds", "blind Bayes", "seconds", *rest):
         table.add_column(column, justify="right")
     for cell in result["cells"]:
-        share, below, bayes = cell["share_of_maximum"], cell["below_bayes"], cell["yardsticks"]["bayes"]
+        share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
         seconds = sum(float(run["seconds"]) for run in cell["seeds"]) / len(cell["seeds"])
-        marks = "\n".join(
-            f"{mark['relation']} {mark['mark']:g} {'[green]met[/]' if mark['met'] else '[red]missed[/]'}" for mark in cell["marks"]
-        )
         table.add_row(
             cell["name"],
             f"{share['value']:.4f}",
             f"{share['low']:.4f} – {share['high']:.4f}" if share["n"] > 1 else "–",
             "–" if bayes is None else f"{bayes:.4f}",
-            "–" if below is None else f"{below['value']:+.4f}",
-            f"{cell['deal_rate']['value']:.3f}",
             f"{seconds:.0f}",
-            marks or "–",
+            *(_comparisons(cell, study) if compared else _standing(cell)),
         )
     out.print(table)
     out.print(
@@ -105,3 +107,17 @@ def _show(result: dict[str, Any], study: Study) -> None:
         style="dim",
         soft_wrap=True,
     )
+
+
+def _standing(cell: dict[str, Any]) -> list[str]:
+    """How far below blind Bayes, how often with a deal, and whether what was asked for was reached."""
+    below = cell["below_bayes"]
+    marks = (f"{mark['relation']} {mark['mark']:g} {'[green]met[/]' if mark['met'] else '[red]missed[/]'}" for mark in cell["marks"])
+    return ["–" if below is None else f"{below['value']:+.4f}", f"{cell['deal_rate']['value']:.3f}", "\n".join(marks) or "–"]
+
+
+def _comparisons(cell: dict[str, Any], study: Study) -> list[str]:
+    """The difference to the baseline, and the scores with other hints."""
+    over = f"{cell['over_baseline']['value']:+.4f}" if "over_baseline" in cell else "–"
+    played = cell.get("played_with", {})
+    return [over, *(f"{played[hint]['share_of_maximum']['value']:.4f}" if hint in played else "–" for hint in study.play_with)]

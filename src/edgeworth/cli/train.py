@@ -125,7 +125,8 @@ def _refuse_changes(stored: Mapping[str, Any], wanted: Mapping[str, Any], path: 
 def default_folder(settings: TrainSettings) -> Path:
     """Where a run goes that was given no folder."""
     scenario = Path(str(settings.env.get("scenario", "classic"))).stem
-    return Path(settings.logging.output_dir) / f"{settings.algo}_{scenario}_{settings.hints.mode}_seed{settings.seed}"
+    learnt = settings.algo if settings.self_play is None else "self_play"
+    return Path(settings.logging.output_dir) / f"{learnt}_{scenario}_{settings.hints.mode}_seed{settings.seed}"
 
 
 @contextmanager

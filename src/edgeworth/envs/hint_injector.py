@@ -14,6 +14,7 @@ asked, given and rejected is counted in `hint_counts`. A hint never changes the 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -50,6 +51,8 @@ class HintFeed:
         self.width = HINT_FEATURES + config.age
         self.features = np.zeros((batch.size, self.width), np.float32)
         self.asked, self.given = 0, 0
+        self.seconds = 0.0
+        """Time spent on asking."""
         self._plain = not (config.hold_last or config.age)
         self.rejected: Counter[str] = Counter()
         self._max_turns, self._since = batch.config.max_turns, moves_since_asking(config.k)
@@ -59,6 +62,11 @@ class HintFeed:
         """How many hints were asked for and given, how many rejected by reason, and what the provider counts itself."""
         return {"asked": self.asked, "given": self.given, **self.rejected, **self.provider.counters}
 
+    @property
+    def spent(self) -> dict[str, int | str]:
+        """The counts and the time that asking took."""
+        return {**self.counts, "milliseconds": round(1000 * self.seconds)}
+
     def ask(self, chosen: NDArray[np.bool_] | None = None) -> Hints:
         """The hints that are due now, of all episodes or of the chosen ones; `features` then shows them, and the others as before."""
         batch, before = self.batch, self.features
@@ -67,7 +75,9 @@ class HintFeed:
         if chosen is not None:
             due &= chosen
             number = int(np.count_nonzero(due))
+        began = time.perf_counter()
         hints = self.provider.give(batch, due) if number else no_hints(batch)
+        self.seconds += time.perf_counter() - began
         self.features = hints.features if self._plain else self._extended(hints.features, due, before)
         if chosen is not None:
             self.features = np.where(chosen[:, None], self.features, before)

@@ -71,7 +71,11 @@ def play_seeds(config: BargainingConfig, negotiator: Negotiator, seeds: NDArray[
 
 def _play_chunk(config: BargainingConfig, negotiator: Negotiator, seeds: NDArray[np.int64]) -> Episodes:
     batch = opened(config, seeds)
-    reward, partner_reward = play_out(batch, negotiator)
+    return episodes_of(batch, *play_out(batch, negotiator))
+
+
+def episodes_of(batch: BargainingBatch, reward: NDArray[np.float64], partner_reward: NDArray[np.float64]) -> Episodes:
+    """What happened in a batch that has been played to its end, with what both sides got."""
     state = batch.state
     contexts = np.concatenate([state["counts"], state["utilities"].reshape(-1, 6)], axis=1).astype(np.int64)
     deal = state["deal"].astype(np.int64)

@@ -5,7 +5,7 @@ Intervals are percentile bootstraps over episodes, with a seed of their own, so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -64,11 +64,32 @@ def over_seeds(values: Sequence[float]) -> Estimate:
     return Estimate(middle, middle - half, middle + half, n)
 
 
-def _resampled_ratios(numerators: NDArray[np.float64], denominators: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    n = len(numerators)
-    per_block = max(1, BLOCK // n)
+def resampled_sums(values: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+    """Sums over episodes of many quantities (n, m) in every resample, (RESAMPLES, m): those of `ratio`, the same for all of them."""
+    n = len(values)
     blocks = []
-    for begin in range(0, RESAMPLES, per_block):
-        rows = rng.integers(0, n, (min(per_block, RESAMPLES - begin), n))
-        blocks.append(numerators[rows].sum(axis=1) / denominators[rows].sum(axis=1))
+    for rows in _resamples(n, np.random.default_rng(seed)):
+        drawn = np.stack([np.bincount(row, minlength=n) for row in rows])
+        blocks.append(drawn.astype(np.float64) @ values)
     return np.concatenate(blocks)
+
+
+def from_resamples(value: float, samples: NDArray[np.float64], n: int) -> Estimate:
+    """A quantity with the interval of its values in the resamples; those in which it does not exist are left out."""
+    known = samples[~np.isnan(samples)]
+    if not known.size:
+        return Estimate(value, float("nan"), float("nan"), n)
+    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Estimate(float(value), float(low), float(high), n)
+
+
+def _resampled_ratios(numerators: NDArray[np.float64], denominators: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    blocks = [numerators[rows].sum(axis=1) / denominators[rows].sum(axis=1) for rows in _resamples(len(numerators), rng)]
+    return np.concatenate(blocks)
+
+
+def _resamples(n: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """The episodes of every resample, some resamples at a time."""
+    per_block = max(1, BLOCK // n)
+    for begin in range(0, RESAMPLES, per_block):
+        yield rng.integers(0, n, (min(per_block, RESAMPLES - begin), n))

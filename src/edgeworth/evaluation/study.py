@@ -1,18 +1,16 @@
 """Studies: agents trained with several settings and several seeds each, then played on the same episodes and put side by side.
 
-A study is a YAML file in `configs/studies/`: cells, each of them a settings file with changes, the seeds, and the episodes to play. Every
-run has a folder of its own, so that a study which was interrupted goes on where it stopped, and one that is finished is only read. The
-likeliest moves of the last checkpoint are played. Means over seeds come with a t interval over seeds, which are few; single seeds with the
-bootstrap interval over episodes.
+`study_file.py` says what a study is. Every run has a folder of its own, so that a study which was interrupted goes on where it stopped,
+and one that is finished is only read. The likeliest moves of the last checkpoint are played. Means over seeds come with a t interval over
+seeds, which are few; single seeds with the bootstrap interval over episodes. What cells differ by is in `study_comparison.py`.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import re
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,14 @@ import numpy as np
 
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.policy_layout import PolicyShape
-from edgeworth.config import BargainingConfig, build, config_folder, load_yaml
-from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import Episodes, play_episodes
 from edgeworth.evaluation.learning_curves import learning_curves
 from edgeworth.evaluation.negotiators import Ends, play_ends
 from edgeworth.evaluation.statistics import mean, over_seeds, ratio
+from edgeworth.evaluation.study_comparison import add_comparisons
+from edgeworth.evaluation.study_file import Cell, Study, folder_name, load_study
 from edgeworth.runlog import (
     CHECKPOINTS,
     LAST,
@@ -39,7 +39,9 @@ from edgeworth.runlog import (
 )
 from edgeworth.training.curriculum import stages_of
 from edgeworth.training.run import Run
-from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged
+from edgeworth.training.settings import as_mapping
+
+__all__ = ["Cell", "Study", "folder_name", "load_study", "play_one", "put_into_box", "run_study", "train_all", "train_one"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -47,72 +49,9 @@ QUANTITY = (
     "share_of_maximum: sum of rewards / sum of the agent's maxima, likeliest moves of the last checkpoint; below_bayes: that of the"
     " blind Bayes plan less that of the agent, on the first episodes; means over seeds with 95 % t intervals over seeds"
 )
-CURVE_POINTS = 50
+CURVE_POINTS = 40
 TAIL = 4_000
 """Bytes at the end of a log of numbers that surely hold its last line."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One kind of agent."""
-
-    name: str
-    config: str
-    """A file in `configs/`."""
-    change: Mapping[str, Any] = field(default_factory=dict)
-    """What is changed in it."""
-    at_least: float | None = None
-    """The share of the maximum that it should reach."""
-    below_bayes: float | None = None
-    """How far below the blind Bayes plan it may stay, in shares of the maximum."""
-    box: str | None = None
-    """The name under which its first seed's network goes into the box, where a box is named."""
-
-    def settings(self, seed: int, steps: int | None = None) -> TrainSettings:
-        """The settings of one of its runs."""
-        shorter = {} if steps is None else {"num_train_steps": steps}
-        return load_settings(config_folder() / self.config, merged(self.change, {"seed": seed, **shorter}))
-
-
-@dataclass(frozen=True)
-class Study:
-    """What is compared."""
-
-    about: str
-    cells: tuple[Cell, ...]
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
-    episodes: int = 20_000
-    yardstick_episodes: int = 3_000
-    evaluation_seed: int = 1_000_000
-    """The first seed of the episodes that are played."""
-    steps: int | None = None
-    """Moves per run, instead of those in the settings: for a trial."""
-
-    def __post_init__(self) -> None:
-        if not self.cells or not self.seeds:
-            raise InvalidOption(f"The study has {len(self.cells)} cells and {len(self.seeds)} seeds; it needs one of each at least.")
-        names = [folder_name(cell.name) for cell in self.cells]
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
-            raise InvalidOption(f"Two cells of the study have the name {min(twice)}; runs are kept by name, so give each its own.")
-
-
-def load_study(path: Path, only: Sequence[str] = (), **changes: Any) -> Study:
-    """A study from its file; only some of its cells, or with other numbers, where that is asked for."""
-    given = {**load_yaml(path), **{name: value for name, value in changes.items() if value is not None}}
-    cells = tuple(build(Cell, cell, "a cell of the study") for cell in given.pop("cells", None) or ())
-    names = [cell.name for cell in cells]
-    for name in only:
-        if name not in names:
-            raise UnknownName("cell of the study", name, names)
-    chosen = tuple(cell for cell in cells if not only or cell.name in only)
-    study: Study = build(Study, {**given, "cells": chosen, "seeds": tuple(given.get("seeds", Study.seeds))}, "the study")
-    return study
-
-
-def folder_name(name: str) -> str:
-    """A cell's name as that of a folder."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 # Training and playing, one run per process
@@ -140,10 +79,13 @@ def train_one(study: Study, cell: Cell, seed: int, runs: Path) -> None:
         run.close()
 
 
-def play_one(study: Study, cell: Cell, seed: int, runs: Path) -> Episodes:
-    """Play the trained agent on the episodes of the study."""
-    agent = Learned(run_folder(runs, cell, seed) / CHECKPOINTS / LAST)
-    return play_episodes(game_of_cell(cell), agent, study.episodes, study.evaluation_seed)
+def play_one(study: Study, cell: Cell, seed: int, runs: Path, hint: str | None = None) -> Episodes:
+    """Play the trained agent on the episodes of the study, with the hints it learnt with or with others."""
+    agent = Learned(run_folder(runs, cell, seed) / CHECKPOINTS / LAST, hint=hint)
+    try:
+        return play_episodes(game_of_cell(cell), agent, study.episodes, study.evaluation_seed)
+    finally:
+        agent.close()
 
 
 def game_of_cell(cell: Cell) -> BargainingConfig:
@@ -162,23 +104,30 @@ def steps_made(folder: Path) -> int:
         return 0
 
 
-def train_all(study: Study, runs: Path, workers: int, progress: Progress | None = None) -> None:
-    """Train every run of a study, so many at a time; what one of them cannot do stops all, and the others can be taken up again."""
-    jobs = [(cell, seed) for seed in study.seeds for cell in study.cells]
-    wanted = {(cell.name, seed): cell.settings(seed, study.steps).num_train_steps for cell, seed in jobs}
+@contextmanager
+def pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes to work in; what one of them cannot do stops all."""
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = {pool.submit(train_one, study, cell, seed, runs) for cell, seed in jobs}
         try:
-            while waiting:
-                over, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
-                for future in over:
-                    future.result()
-                if progress is not None:
-                    made = sum(min(steps_made(run_folder(runs, cell, seed)), wanted[cell.name, seed]) for cell, seed in jobs)
-                    progress(f"{len(jobs) - len(waiting)} of {len(jobs)} runs", made, sum(wanted.values()))
+            yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def train_all(study: Study, runs: Path, workers: int, progress: Progress | None = None) -> None:
+    """Train every run of a study, so many at a time; where one stops all, the others can be taken up again."""
+    jobs = [(cell, seed) for seed in study.seeds for cell in study.cells]
+    wanted = {(cell.name, seed): cell.settings(seed, study.steps).num_train_steps for cell, seed in jobs}
+    with pool_of(workers) as pool:
+        waiting = {pool.submit(train_one, study, cell, seed, runs) for cell, seed in jobs}
+        while waiting:
+            over, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
+            for future in over:
+                future.result()
+            if progress is not None:
+                made = sum(min(steps_made(run_folder(runs, cell, seed)), wanted[cell.name, seed]) for cell, seed in jobs)
+                progress(f"{len(jobs) - len(waiting)} of {len(jobs)} runs", made, sum(wanted.values()))
 
 
 # What came of it
@@ -188,15 +137,17 @@ def run_study(study: Study, runs: Path, workers: int, progress: Progress | None 
     """Train, play and compare; a dictionary for JSON."""
     train_all(study, runs, workers, progress)
     ends: dict[str, Ends] = {}
+    for game in map(game_of_cell, study.cells):
+        if repr(game) not in ends:
+            ends[repr(game)] = play_ends(game, min(study.episodes, study.yardstick_episodes), study.evaluation_seed)
     rows = []
-    for number, cell in enumerate(study.cells):
-        if progress is not None:
-            progress(f"playing {cell.name}", number, len(study.cells))
-        game = game_of_cell(cell)
-        key = repr(game)
-        if key not in ends:
-            ends[key] = play_ends(game, min(study.episodes, study.yardstick_episodes), study.evaluation_seed)
-        rows.append(measure_cell(study, cell, runs, ends[key]))
+    with pool_of(workers) as pool:
+        measured = [_submit_measures(pool, study, cell, runs, ends[repr(game_of_cell(cell))]) for cell in study.cells]
+        for number, (cell, seeds) in enumerate(zip(study.cells, measured, strict=True)):
+            if progress is not None:
+                progress(f"playing {cell.name}", number, len(study.cells))
+            rows.append(measure_cell(study, cell, [seed.result() for seed in seeds], runs, ends[repr(game_of_cell(cell))]))
+    add_comparisons(study, rows, {cell.name: [run_folder(runs, cell, seed) for seed in study.seeds] for cell in study.cells})
     return {
         "about": study.about,
         "quantity": QUANTITY,
@@ -208,43 +159,55 @@ def run_study(study: Study, runs: Path, workers: int, progress: Progress | None 
     }
 
 
-def measure_cell(study: Study, cell: Cell, runs: Path, ends: Ends) -> dict[str, Any]:
-    """The numbers of one cell."""
-    played = {seed: play_one(study, cell, seed, runs) for seed in study.seeds}
-    folders = [run_folder(runs, cell, seed) for seed in study.seeds]
-    shares = [float(episodes.reward.sum() / episodes.maximum.sum()) for episodes in played.values()]
-    below = [bayes_less(ends, episodes) for episodes in played.values()]
-    known = [number for number in below if number is not None]
+Measures = dict[str, Any]
+
+
+def _submit_measures(pool: ProcessPoolExecutor, study: Study, cell: Cell, runs: Path, ends: Ends) -> list[Future[Measures]]:
+    return [pool.submit(measure_run, study, cell, seed, runs, ends) for seed in study.seeds]
+
+
+def measure_run(study: Study, cell: Cell, seed: int, runs: Path, ends: Ends) -> Measures:
+    """The numbers of one run."""
+    episodes = play_one(study, cell, seed, runs)
+    others = study.play_with if cell.settings(seed).hints.given else ()
+    instead = {hint: play_one(study, cell, seed, runs, hint) for hint in others}
+    return {
+        "seed": seed,
+        "share_of_maximum": ratio(episodes.reward, episodes.maximum).as_dict(),
+        "reward": mean(episodes.reward).as_dict(),
+        "below_bayes": bayes_less(ends, episodes),
+        "deal_rate": float(episodes.agreed.mean()),
+        "length": float(episodes.turns.mean()),
+        **({"played_with": {hint: float(other.reward.sum() / other.maximum.sum()) for hint, other in instead.items()}} if instead else {}),
+        **training_facts(run_folder(runs, cell, seed)),
+    }
+
+
+def measure_cell(study: Study, cell: Cell, seeds: list[Measures], runs: Path, ends: Ends) -> Measures:
+    """The numbers of one cell, from those of its runs."""
     settings = cell.settings(study.seeds[0], study.steps)
-    found: dict[str, Any] = {
+    below = [row["below_bayes"] for row in seeds if row["below_bayes"] is not None]
+    found: Measures = {
         "name": cell.name,
+        **({"values": dict(cell.values)} if cell.values else {}),
         "config": cell.config,
         "change": dict(cell.change),
         "moves": settings.num_train_steps,
         "scenario": str(settings.env.get("scenario", "classic")),
         "algo": settings.algo,
         "hints": {"mode": settings.hints.mode, "k": settings.hints.k},
-        "share_of_maximum": over_seeds(shares).as_dict(),
-        "below_bayes": over_seeds(known).as_dict() if known else None,
-        "deal_rate": over_seeds([float(episodes.agreed.mean()) for episodes in played.values()]).as_dict(),
-        "length": over_seeds([float(episodes.turns.mean()) for episodes in played.values()]).as_dict(),
+        "share_of_maximum": over_seeds([row["share_of_maximum"]["value"] for row in seeds]).as_dict(),
+        "below_bayes": over_seeds(below).as_dict() if below else None,
+        "deal_rate": over_seeds([row["deal_rate"] for row in seeds]).as_dict(),
+        "length": over_seeds([row["length"] for row in seeds]).as_dict(),
         "yardsticks": ends.shares(),
-        "seeds": [
-            {
-                "seed": seed,
-                "share_of_maximum": ratio(episodes.reward, episodes.maximum).as_dict(),
-                "reward": mean(episodes.reward).as_dict(),
-                "below_bayes": behind,
-                **training_facts(run_folder(runs, cell, seed)),
-            }
-            for (seed, episodes), behind in zip(played.items(), below, strict=True)
-        ],
+        "seeds": seeds,
         "marks": [],
-        "curve": curve_of(folders),
+        "curve": curve_of([run_folder(runs, cell, seed) for seed in study.seeds]),
     }
     if cell.at_least is not None:
         found["marks"].append(_mark("share_of_maximum", found["share_of_maximum"]["value"], ">=", cell.at_least))
-    if cell.below_bayes is not None and known:
+    if cell.below_bayes is not None and below:
         found["marks"].append(_mark("below_bayes", found["below_bayes"]["value"], "<=", cell.below_bayes))
     return found
 
@@ -294,7 +257,8 @@ def training_facts(folder: Path) -> dict[str, Any]:
     """How long a run took, and what its hints cost."""
     last = read_history(folder)[-1]
     hints = {name: value for name, value in last.items() if name.startswith("hint_")}
-    return {"moves": int(last[STEP]), "seconds": last["seconds"], **hints}
+    times: dict[str, Any] = {name: last[name] for name in ("seconds", "cpu_seconds") if name in last}
+    return {"moves": int(last[STEP]), **times, **hints}
 
 
 def curve_of(folders: list[Path]) -> dict[str, Any] | None:

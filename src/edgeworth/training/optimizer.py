@@ -1,4 +1,4 @@
-"""Adam with a clipped gradient over the network's flat vector, and an update as a recorded graph of GPU kernels.
+"""Adam with a clipped gradient over the network's flat vector, and work that a GPU records as a graph of kernels.
 
 Adam's moments are kept in the layout of the parameters (`PolicyShape`), under the names that both backends use in a checkpoint.
 """
@@ -20,7 +20,7 @@ from edgeworth.training.learner import State, not_finite
 
 ADAM_EPSILON = adam.ADAM_EPSILON
 WARM_UPS = 3
-"""Updates before recording, on a side stream, so that every library has allocated what it needs."""
+"""How often work is done before it is recorded, on a side stream, so that every library has allocated what it needs."""
 
 
 class FlatAdam:
@@ -36,6 +36,7 @@ class FlatAdam:
             count = torch.zeros((), dtype=torch.float32, device=tensor.device)
             moments = {"exp_avg": torch.zeros_like(tensor), "exp_avg_sq": torch.zeros_like(tensor)}
             self.optimizer.state[tensor] = {"step": count, **moments}
+        self._kept = [tensor.detach().clone() for tensor in self._everything()]
 
     @property
     def learning_rate(self) -> float:
@@ -63,6 +64,15 @@ class FlatAdam:
         self.optimizer.step()
         return norm
 
+    def _everything(self) -> list[Tensor]:
+        """Parameters, moments and counts, as they are."""
+        parts = (self.optimizer.state[tensor] for tensor in self.tensors)
+        return [*(tensor.detach() for tensor in self.tensors), *(part for parts_of_one in parts for part in parts_of_one.values())]
+
+    def keep(self) -> None:
+        """Remember everything as it is now, for `check` to go back to."""
+        torch._foreach_copy_(self._kept, self._everything())
+
     def state(self) -> State:
         """Parameters and moments as flat vectors, and the number of updates."""
         return {
@@ -89,25 +99,61 @@ class FlatAdam:
         for tensor in self.tensors:
             self.optimizer.state[tensor]["step"].fill_(int(state["updates"]))
 
-    def check(self, noted: NDArray[np.float32], before: State, iteration: int) -> None:
-        """Where an iteration's statistics, a row for each update, are not all finite: go back to the state before it, and stop the run."""
+    def check(self, noted: NDArray[np.float32], iteration: int) -> None:
+        """Where an iteration's statistics, a row for each update, are not all finite: go back to what was kept, and stop the run."""
         sound = np.isfinite(noted).all(axis=1)
         if not sound.all():
-            self.load_state(before)
-            raise not_finite(int(before["updates"]) + int(np.argmin(sound)) + 1, iteration)
+            torch._foreach_copy_(self._everything(), self._kept)
+            raise not_finite(self.updates + int(np.argmin(sound)) + 1, iteration)
+
+
+class Recorded:
+    """Work on fixed tensors that is done again and again: called as it is on a CPU; on a GPU recorded once as a graph of kernels and
+    replayed, since launching them one by one takes longer than running them.
+    """
+
+    def __init__(self, work: Callable[[], Tensor], device: torch.device) -> None:
+        self.work, self.on_gpu = work, device.type == "cuda"
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._noted = torch.zeros(0)
+        self._runs = 0
+
+    def __call__(self) -> Tensor:
+        """Do the work; returns what it notes."""
+        if not self.on_gpu:
+            return self.work()
+        if self._graph is None:
+            self._runs += 1
+            if self._runs <= WARM_UPS:
+                return self._on_side_stream()
+            self._record()
+        assert self._graph is not None
+        self._graph.replay()
+        return self._noted.clone()
+
+    def _on_side_stream(self) -> Tensor:
+        """Work off the main stream, as recording demands of what comes before it; it counts like any other."""
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            noted = self.work()
+        torch.cuda.current_stream().wait_stream(stream)
+        return noted
+
+    def _record(self) -> None:
+        """Record the work without doing it."""
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self._noted = self.work()
 
 
 class UpdateGraph:
-    """An update on a minibatch: called as it is on a CPU; on a GPU recorded once and replayed, since launching its kernels one by one takes
-    longer than running them. A minibatch of another size, the last of a pass, is not replayed but run.
-    """
+    """An update on a minibatch, recorded on a GPU. A minibatch of another size, the last of a pass, is not replayed but run."""
 
     def __init__(self, update: Callable[..., Tensor], device: torch.device) -> None:
         self.update, self.on_gpu = update, device.type == "cuda"
-        self._graph: torch.cuda.CUDAGraph | None = None
         self._samples: tuple[Tensor, ...] = ()
-        self._noted = torch.zeros(0)
-        self._runs = 0
+        self._recorded = Recorded(lambda: self.update(*self._samples), device)
 
     def __call__(self, *samples: Tensor) -> Tensor:
         """Update on these samples; returns its statistics."""
@@ -119,26 +165,4 @@ class UpdateGraph:
             return self.update(*samples)
         for place, array in zip(self._samples, samples, strict=True):
             place.copy_(array)
-        if self._graph is None:
-            self._runs += 1
-            if self._runs <= WARM_UPS:
-                return self._on_side_stream()
-            self._record()
-        assert self._graph is not None
-        self._graph.replay()
-        return self._noted.clone()
-
-    def _on_side_stream(self) -> Tensor:
-        """An update off the main stream, as recording demands of those before it; it counts like any other."""
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            noted = self.update(*self._samples)
-        torch.cuda.current_stream().wait_stream(stream)
-        return noted
-
-    def _record(self) -> None:
-        """Record an update without running it."""
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self._noted = self.update(*self._samples)
+        return self._recorded()

@@ -6,7 +6,6 @@ and side that opens, and turns it to the order at hand: 15,180 plans stand for t
 
 from __future__ import annotations
 
-import itertools
 import multiprocessing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +16,7 @@ from numpy.typing import NDArray
 from edgeworth.agents.hints.bayes import planned_hints
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.vocabulary import UTILITY_LIMIT
+from edgeworth.games.bargaining.contexts import Triple, own_sides
 from edgeworth.protocol import Rejection
 from edgeworth.training.pocket_split import BASE, canonical
 
@@ -61,12 +59,8 @@ class PlanTable:
 def standard_halves(config: BargainingConfig) -> list[tuple[Triple, Triple]]:
     """Every half-context of a game in standard order: pools of one to four units of each type, or those of its table."""
     batch = BargainingBatch(config, 1)
-    if batch.rules[0]["from_table"]:
-        halves = np.unique(batch.table[:, :6], axis=0).astype(np.int64)
-        codes = np.unique(canonical(halves[:, :3], halves[:, 3:])[0], axis=0)
-    else:
-        types = [count * BASE + points for count in range(1, 5) for points in range(UTILITY_LIMIT + 1)]
-        codes = np.array(list(itertools.combinations_with_replacement(types, 3)), np.int64)
+    halves = own_sides(config, batch.table if batch.rules[0]["from_table"] else None)
+    codes = np.unique(canonical(halves[:, :3], halves[:, 3:])[0], axis=0)
     counts, utilities = np.divmod(codes, BASE)
     return [((a, b, c), (x, y, z)) for (a, b, c), (x, y, z) in zip(counts.tolist(), utilities.tolist(), strict=True)]
 

@@ -12,13 +12,14 @@ What this game asks for:
   is an end like any other; only after the last move of a rollout does the network's own value stand in for what is still to come.
 - Scale. Rewards are multiplied by a constant, so that returns are near 1; everything that is logged about them is in points.
 
-The fused backend (`training/fused/`) means the same by every setting. On a GPU the network lives there and one update is a recorded
-graph of kernels; the talks stay with the compiled rules on the CPU, which are never the slower part.
+The fused backend (`training/fused/`) means the same by every setting. On a GPU the talks are there too, and a whole iteration, from the
+first move to the last update, is recorded once as a graph of kernels and replayed. Where Python has to be asked under way (hints, a
+partner from outside the rules, a stop at a KL divergence) only the updates are recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,10 +32,11 @@ from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
 from edgeworth.training.fused.order import shuffled
 from edgeworth.training.learner import Metrics, State, scheduled
-from edgeworth.training.optimizer import FlatAdam, UpdateGraph
+from edgeworth.training.optimizer import FlatAdam, Recorded, UpdateGraph
 from edgeworth.training.practice import Practice
 from edgeworth.training.reward_scale import reward_scale_of
 from edgeworth.training.settings import HintSettings, PPOSettings
+from edgeworth.training.talks import SteppedTalks, Talks
 
 STATISTICS = ("policy_loss", "value_loss", "entropy", "entropy_act", "entropy_share", "approx_kl", "clip_fraction", "gradient_norm")
 """What every update notes down, in this order."""
@@ -147,71 +149,86 @@ class PPO:
         self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
         self.samples = Samples.empty(settings.rollout, settings.num_envs, shape.inputs, self.device)
         self.bonus = torch.tensor(settings.entropy, device=self.device)
+        self.orders = torch.zeros((settings.epochs, settings.rollout * settings.num_envs), dtype=torch.int64, device=self.device)
         self.steps, self.iteration = 0, 0
+        self.talks, self.unbroken = self._seat()
         self._update = UpdateGraph(self._update_on, self.device)
+        self._iteration = Recorded(self._play_and_learn, self.device)
+
+    def _seat(self) -> tuple[Talks, bool]:
+        """The talks, and whether Python has no say in an iteration."""
+        practice = self.practice
+        if self.device.type != "cuda" or practice.feed is not None or practice.batch.outside is not None:
+            return SteppedTalks(practice, self.scale, self.device), False
+        from edgeworth.training.gpu_talks import GpuTalks
+
+        return GpuTalks(practice, self.scale, self.device), self.settings.target_kl is None
 
     def iterate(self) -> Metrics:
         """One rollout, several passes of updates over it, and what there is to tell."""
-        self.adam.learning_rate = rate = scheduled(self.settings.learning_rate, self.settings.lr_schedule, self.steps, self.total_steps)
-        self.bonus.fill_(scheduled(self.settings.entropy, self.settings.entropy_schedule, self.steps, self.total_steps))
-        rewards, ended, last_values = self.rollout()
-        samples, settings = self.samples, self.settings
-        samples.advantages.copy_(advantages_of(rewards, ended, samples.values, last_values, settings.gamma, settings.gae_lambda))
-        samples.returns.copy_(samples.advantages + samples.values)
-        statistics, epochs = self.update()
-        self.steps += settings.rollout * settings.num_envs
+        settings, size = self.settings, self.settings.rollout * self.settings.num_envs
+        self.adam.learning_rate = rate = scheduled(settings.learning_rate, settings.lr_schedule, self.steps, self.total_steps)
+        self.bonus.fill_(scheduled(settings.entropy, settings.entropy_schedule, self.steps, self.total_steps))
+        for epoch, order in enumerate(self.orders):
+            order.copy_(torch.from_numpy(shuffled(self.seed, self.iteration, epoch, size)))
+        noted = self._iteration() if self.unbroken else self._play_and_stop()
+        statistics = noted.cpu().numpy()
+        self.adam.check(statistics, self.iteration + 1)
+        epochs = len(statistics) // len(minibatch_sizes(size, settings.minibatch))
+        self.steps += size
         self.iteration += 1
         return {
-            **self.practice.report(),
-            **means_of(statistics, settings.rollout * settings.num_envs, settings.minibatch, epochs),
+            **self.talks.report(),
+            **means_of(statistics, size, settings.minibatch, epochs),
             "epochs": epochs,
-            "explained_variance": explained_variance(samples.values, samples.returns),
+            "explained_variance": explained_variance(self.samples.values, self.samples.returns),
             "learning_rate": rate,
             "steps": self.steps,
             "updates": self.adam.updates,
         }
 
+    def _play_and_learn(self) -> Tensor:
+        """A whole iteration without a look at any number; the statistics of all updates."""
+        self.adam.keep()
+        self.play()
+        return torch.stack([note for order in self.orders for note in self.learn(order, self._update_on)])
+
+    def _play_and_stop(self) -> Tensor:
+        """The same, with a look at the KL divergence after every pass."""
+        self.adam.keep()
+        self.play()
+        target, statistics = self.settings.target_kl, []
+        for order in self.orders:
+            notes = self.learn(order, self._update)
+            statistics += notes
+            if (
+                target is not None
+                and approx_kl(torch.stack(notes).cpu().numpy(), minibatch_sizes(order.numel(), self.settings.minibatch)) > target
+            ):
+                break
+        return torch.stack(statistics)
+
     @torch.no_grad()
-    def rollout(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Fill the samples with moves; rewards and ends (T, N), and the values (N,) of where the talks stand afterwards."""
-        moves, episodes = self.settings.rollout, self.settings.num_envs
-        rewards, ended = np.zeros((moves, episodes), np.float32), np.zeros((moves, episodes), np.float32)
-        practice, samples = self.practice, self.samples
-        for t in range(moves):
-            situation = self.look()
+    def play(self) -> None:
+        """Fill the samples with moves, and with how much better each was than expected."""
+        samples, settings, talks = self.samples, self.settings, self.talks
+        rewards, ended = torch.zeros_like(samples.values), torch.zeros_like(samples.values)
+        for t in range(settings.rollout):
+            situation = talks.look()
             outlook = self.policy(*situation)
-            acts, shares = self.policy.sample(outlook, torch.from_numpy(practice.uniforms()).float().to(self.device))
+            acts, shares = self.policy.sample(outlook, talks.uniforms())
             shares = shares * self.policy.states_share[acts].long()[:, None]
             log_probs = self.policy.log_prob(outlook, acts, shares)
             for array, made in zip(samples[:7], (*situation, acts, shares, log_probs, outlook.values), strict=True):
                 array[t] = made
-            points, over = practice.step(acts.cpu().numpy(), shares.cpu().numpy())
-            rewards[t], ended[t] = points * self.scale, over
-        last_values = self.policy(*self.look()).values
-        return torch.from_numpy(rewards).to(self.device), torch.from_numpy(ended).to(self.device), last_values
+            rewards[t], ended[t] = talks.step(acts, shares)
+        last_values = self.policy(*talks.look()).values
+        samples.advantages.copy_(advantages_of(rewards, ended, samples.values, last_values, settings.gamma, settings.gae_lambda))
+        samples.returns.copy_(samples.advantages + samples.values)
 
-    def look(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Features, legal acts and pools of all episodes, where the network is."""
-        practice = self.practice
-        arrays = (practice.inputs, practice.legal, practice.caps)
-        features, legal, caps = (torch.from_numpy(array).to(self.device) for array in arrays)
-        return features, legal, caps
-
-    def update(self) -> tuple[NDArray[np.float32], int]:
-        """Passes over the samples, each in a new order, every sample once; the statistics of all updates, and how many passes were made."""
-        settings, before = self.settings, self.adam.state()
-        size = settings.rollout * settings.num_envs
-        weights = minibatch_sizes(size, settings.minibatch)
-        statistics: list[Tensor] = []
-        for epoch in range(settings.epochs):
-            order = torch.from_numpy(shuffled(self.seed, self.iteration, epoch, size)).to(self.device)
-            notes = [self._update(*minibatch) for minibatch in self.samples.minibatches(order, settings.minibatch)]
-            statistics += notes
-            if settings.target_kl is not None and approx_kl(torch.stack(notes).cpu().numpy(), weights) > settings.target_kl:
-                break
-        noted = torch.stack(statistics).cpu().numpy()
-        self.adam.check(noted, before, self.iteration + 1)
-        return noted, epoch + 1
+    def learn(self, order: Tensor, update: Callable[..., Tensor]) -> list[Tensor]:
+        """A pass over the samples in this order, every sample once; the statistics of its updates."""
+        return [update(*minibatch) for minibatch in self.samples.minibatches(order, self.settings.minibatch)]
 
     def _update_on(self, *minibatch: Tensor) -> Tensor:
         """One step of the optimizer on a minibatch, and its statistics."""
@@ -229,14 +246,14 @@ class PPO:
 
     def state(self) -> State:
         progress = {"iteration": np.array(self.iteration), "steps": np.array(self.steps)}
-        return {**self.adam.state(), **progress, **self.practice.state()}
+        return {**self.adam.state(), **progress, **self.talks.state()}
 
     def close(self) -> None:
         self.practice.close()
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.adam.load_state(state)
-        self.practice.load_state(state)
+        self.talks.load_state(state)
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
 
 

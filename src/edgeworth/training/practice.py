@@ -67,8 +67,8 @@ class Practice:
 
     @property
     def hint_counts(self) -> dict[str, int | str]:
-        """What the hints' giver counts; empty without hints."""
-        return {} if self.feed is None else self.feed.counts
+        """What the hints' giver counts, and the time it takes; empty without hints."""
+        return {} if self.feed is None else self.feed.spent
 
     def uniforms(self) -> NDArray[np.float64]:
         """Four numbers in [0, 1) for every episode's next move, a function of the episode and its turn."""

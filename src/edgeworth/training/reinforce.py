@@ -37,6 +37,7 @@ from edgeworth.training.ppo import Samples, explained_variance, means_of, normal
 from edgeworth.training.practice import Practice
 from edgeworth.training.reward_scale import reward_scale_of
 from edgeworth.training.settings import HintSettings, ReinforceSettings
+from edgeworth.training.talks import SteppedTalks
 
 MOST_MOVES = TURN_LIMIT // 2 + 1
 """An agent's moves in the longest episode that there can be, and none."""
@@ -114,6 +115,7 @@ class Reinforce:
         self.device = torch.device(device)
         self.practice = Practice(game, hints or HintSettings(), settings.num_envs, seed, shape)
         self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
+        self.talks = SteppedTalks(self.practice, self.scale, self.device)
         self.policy = Policy(shape, first_parameters(shape, seed)).to(self.device)
         self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
         longest = settings.rollout + (game.max_turns + 1) // 2
@@ -155,31 +157,24 @@ class Reinforce:
         most, episodes = self.samples.acts.shape
         rewards, ended = np.zeros((most, episodes), np.float32), np.zeros((most, episodes), np.float32)
         made, valid = np.zeros((most, episodes), np.int64), np.zeros((most, episodes), np.bool_)
-        practice, playing = self.practice, np.ones(episodes, np.bool_)
+        playing = np.ones(episodes, np.bool_)
         for t in range(most):
-            situation = self.look()
+            situation = self.talks.look()
             outlook = self.policy(*situation)
-            acts, shares = self.policy.sample(outlook, torch.from_numpy(practice.uniforms()).float().to(self.device))
+            acts, shares = self.policy.sample(outlook, self.talks.uniforms())
             shares = shares * self.policy.states_share[acts].long()[:, None]
             log_probs = self.policy.log_prob(outlook, acts, shares)
             for array, entry in zip(self.samples[:7], (*situation, acts, shares, log_probs, outlook.values), strict=True):
                 array[t] = entry
-            made[t], valid[t] = practice.moves, playing
+            made[t], valid[t] = self.practice.moves, playing
             everybody = bool(playing.all())
-            points, over = practice.step(acts.cpu().numpy(), shares.cpu().numpy(), None if everybody else playing)
-            rewards[t], ended[t] = points * self.scale, over
+            points, over = self.talks.step(acts, shares, None if everybody else playing)
+            rewards[t], ended[t] = points.cpu().numpy(), over.cpu().numpy()
             if t >= self.settings.rollout - 1:
-                playing = playing & ~over
+                playing = playing & (ended[t] == 0.0)
             if not playing.any():
                 break
         return rewards, ended, made, valid
-
-    def look(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Features, legal acts and pools of all episodes, where the network is."""
-        practice = self.practice
-        arrays = (practice.inputs, practice.legal, practice.caps)
-        features, legal, caps = (torch.from_numpy(array).to(self.device) for array in arrays)
-        return features, legal, caps
 
     def baselines(
         self, made: NDArray[np.int64], returns: NDArray[np.float32], places: NDArray[np.int64]
@@ -194,11 +189,11 @@ class Reinforce:
 
     def update(self, where: Tensor) -> NDArray[np.float32]:
         """One pass over the samples in a random order; the statistics of all updates."""
-        before = self.adam.state()
+        self.adam.keep()
         order = torch.from_numpy(shuffled(self.seed, self.iteration, 0, len(where))).to(self.device)
         minibatches = self.samples.minibatches(where[order], self.settings.minibatch)
         noted = torch.stack([self._update(*minibatch) for minibatch in minibatches]).cpu().numpy()
-        self.adam.check(noted, before, self.iteration + 1)
+        self.adam.check(noted, self.iteration + 1)
         return noted
 
     def _update_on(self, *minibatch: Tensor) -> Tensor:

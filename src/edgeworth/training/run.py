@@ -35,7 +35,7 @@ DIVERGED = "diverged"
 STAGE_SEEDS = 7
 """Address of the seeds of later stages."""
 OF_LEARNER = "learner."
-WHOLE = ("episodes", "epochs", "updates")
+WHOLE = ("episodes", "epochs", "updates", "pool")
 """Metrics that are whole numbers."""
 NOT_A_SUM = "latency"
 
@@ -54,6 +54,10 @@ def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: Poli
     if settings.backend == "fused":
         if settings.device.startswith("cuda"):
             raise InvalidOption(f"device is {settings.device}, and the fused backend runs on the CPU; use --backend torch.")
+        if isinstance(learner, PPOSettings) and settings.self_play is not None:
+            from edgeworth.training.self_play import SelfPlay
+
+            return SelfPlay(stage.game, learner, shape, seed, settings.self_play, total)
         from edgeworth.training.fused.learner import FusedLearner
 
         return FusedLearner(stage.game, learner, shape, seed, stage.hints, total)
@@ -88,6 +92,7 @@ class Progress:
     """What a run remembers beside its learner."""
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     best: float | None = None
     """The largest share of the maximum that a checkpoint of this stage has had."""
     share_sum: float = 0.0
@@ -175,15 +180,17 @@ class Run:
         """One iteration with its line in the log, and a checkpoint where one is due."""
         self._enter_stage()
         learner, every = self.learner, self.settings.logging
-        began, steps = time.perf_counter(), learner.steps
+        began, busy, steps = time.perf_counter(), time.process_time(), learner.steps
         try:
             metrics = learner.iterate()
         except RunStopped as error:
             raise self._stopped(error) from error
         took = time.perf_counter() - began
         self.progress.seconds += took
+        self.progress.cpu_seconds += time.process_time() - busy
         self.progress.note(metrics)
-        line = self._line(metrics, {"seconds": round(self.progress.seconds, 3), "steps_per_second": round((learner.steps - steps) / took)})
+        spent = {name: round(getattr(self.progress, name), 3) for name in ("seconds", "cpu_seconds")}
+        line = self._line(metrics, {**spent, "steps_per_second": round((learner.steps - steps) / took)})
         if learner.iteration % every.log_every == 0 or self.over:
             self.log.add(line)
         if learner.iteration % every.save_every == 0 or self.over:
@@ -213,7 +220,7 @@ class Run:
 
     def _save_regularly(self) -> None:
         score, progress = self.progress.score(), self.progress
-        if score is not None and (progress.best is None or score > progress.best):
+        if score is not None and self.settings.self_play is None and (progress.best is None or score > progress.best):
             progress.best = score
             self.save(BEST, whole=False)
         self.save(LAST)

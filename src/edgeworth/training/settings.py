@@ -16,6 +16,7 @@ from edgeworth.agents.policy_layout import Reading
 from edgeworth.config import BargainingConfig, HintConfig, build, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.seeding import checked_seed
+from edgeworth.training.pool import SelfPlaySettings
 
 Schedule = Literal["constant", "linear"]
 
@@ -175,13 +176,30 @@ class TrainSettings:
     logging: LogSettings = field(default_factory=LogSettings)
     curriculum: tuple[Mapping[str, Any], ...] = ()
     """Stages, each with the step it begins at (`from`) and what it changes; off by default."""
+    self_play: SelfPlaySettings | None = None
+    """Against itself and a pool of past selves, instead of the game's partner; off by default."""
 
     def __post_init__(self) -> None:
         _positive(num_train_steps=self.num_train_steps)
+        if self.self_play is not None:
+            self._check_self_play()
         checked_seed(self.seed)
         if self.device.partition(":")[0] not in DEVICES:
             raise UnknownName("device", self.device, DEVICES)
         _ = self.game
+
+    def _check_self_play(self) -> None:
+        if (self.algo, self.backend, self.hints.mode) != ("ppo", "fused", "none") or self.curriculum or self.ppo.rollout < 2:
+            raise InvalidOption(
+                f"Self-play needs algo ppo, backend fused, no hints, no curriculum and a rollout of 2 moves at least; these settings have"
+                f" {self.algo}, {self.backend}, hints {self.hints.mode}, {len(self.curriculum)} stages, rollout {self.ppo.rollout}."
+                " Change them, or leave the section self_play out."
+            )
+        if "partner" in self.env:
+            raise InvalidOption(
+                f"partner is {self.env['partner']!r}, and in self-play nobody but the learner and its pool is met; name a checkpoint in"
+                " self_play.members instead, or leave the partner out."
+            )
 
     @property
     def game(self) -> BargainingConfig:
@@ -217,6 +235,9 @@ def settings_of(given: Mapping[str, Any]) -> TrainSettings:
     given = merged({}, given)  # options left empty mean none
     sections = {"hints": HintSettings, "ppo": PPOSettings, "reinforce": ReinforceSettings, "logging": LogSettings}
     built = {name: build(target, given[name] or {}, name) for name, target in sections.items() if name in given}
+    if given.get("self_play") is not None:
+        chosen = given["self_play"]
+        built["self_play"] = build(SelfPlaySettings, {**chosen, "members": tuple(chosen.get("members") or ())}, "self_play")
     settings: TrainSettings = build(TrainSettings, {**given, **built}, "training")
     return settings
 
@@ -273,7 +294,7 @@ def _options(hints: Mapping[str, Any]) -> Mapping[str, Any]:
 def as_mapping(settings: TrainSettings) -> dict[str, Any]:
     """The settings as nested mappings, for JSON and YAML, that `settings_of` turns into the same settings again."""
     mapping: dict[str, Any] = plain(asdict(settings))
-    return mapping
+    return {name: value for name, value in mapping.items() if value is not None}
 
 
 def plain(value: Any) -> Any:

@@ -202,3 +202,9 @@ def test_a_player_refuses_what_its_network_was_not_made_for() -> None:
         player.choose_from(np.zeros((2, 28), np.float32), np.ones((2, 5)), np.ones((2, 3)))
     with pytest.raises(InvalidOption, match="holds 5 units"):
         player.choose_from(np.zeros((2, 18), np.float32), np.ones((2, 5)), np.full((2, 3), 5))
+
+
+def test_a_network_whose_numbers_are_none_stays_within_the_moves_that_there_are(situations: Situations) -> None:
+    acts, shares = drawn(np.full(SHAPE.size, np.nan, np.float32), situations, 5)
+    assert acts.min() >= 0 and acts.max() <= 4
+    assert shares.min() >= 0 and shares.max() <= SHAPE.units

@@ -1,33 +1,71 @@
 """Bayes hints: the next move of the best blind plan, as exact as advice gets from somebody who does not know the partner either.
 
-The plan is made once per context and side that opens (`games/bargaining/blind_plan.py`), and the hint is the offer at the agent's place in
-it, counting its own moves; after the last, AGREE or, where no deal is better, DISAGREE. It is the best advice for an agent that has
-followed so far. The confidence of an offer is the chance that the partner takes it, given that it refused the offers of the plan
-before; AGREE and DISAGREE end the talks for certain, confidence 1.
+A plan (`games/bargaining/blind_plan.py`) is made once per game, context and side that opens, whoever asks for it in this process. The hint
+is the offer at the agent's place in it, counting its own moves; after the last, AGREE or, where no deal is better, DISAGREE. It is the
+best advice for an agent that has followed so far. The confidence of an offer is the chance that the partner takes it, given that it
+refused the offers of the plan before; AGREE and DISAGREE end the talks for certain, confidence 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.hints.provider import ask_once, hints_of
+from edgeworth.agents.hints.advice import AdviceBook
 from edgeworth.errors import InvalidContext
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import acceptance_chances, bayes_plan, check_silent_partner
 from edgeworth.games.bargaining.contexts import Context, Triple
 from edgeworth.games.bargaining.hints import Hint, Hints
-from edgeworth.games.bargaining.vocabulary import Act
+from edgeworth.games.bargaining.state import VIEW
+from edgeworth.games.bargaining.talks import triple_of
+from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
 from edgeworth.protocol import Reason, Rejection
 
 Situation = tuple[int, Triple, Triple]
 """Who opened, the pool, the agent's utilities: what a plan depends on."""
 Advice = tuple[Hint, ...] | Rejection
 """The hints for the agent's moves in turn, the last of them for all that follow; or why there are none."""
+
+RADICES = (2, *[COUNT_LIMIT + 1] * ITEM_TYPES, *[UTILITY_LIMIT + 1] * ITEM_TYPES)
+"""How many values each number of a situation can have."""
+PLACES = np.cumprod((1, *RADICES[:0:-1]))[::-1]
+"""What each number of a situation counts in its code."""
+
+
+class PlanBook:
+    """The plans of one game, looked up for whole batches."""
+
+    def __init__(self, offers: int | None) -> None:
+        self.offers = offers
+        self.advice = AdviceBook()
+        size = int(np.prod(RADICES))
+        self._first = np.zeros(size, np.int32)  # by code of a situation: 1 + the number of its plan's first hint; 0 where there is none
+        self._moves = np.zeros(size, np.int8)  # and how many hints the plan has
+
+    def numbers(self, batch: BargainingBatch, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The hint for the next move at each of these views, as its number in the book; what is not planned yet is planned."""
+        elapsed = batch.config.max_turns - rows[:, VIEW["turns_remaining"]].astype(np.int64)
+        codes = elapsed % 2 * PLACES[0] + rows[:, : 2 * ITEM_TYPES] @ PLACES[1:]
+        for code in np.unique(codes[self._first[codes] == 0]).tolist():
+            self._plan(code, batch)
+        return np.asarray(self._first[codes] - 1 + np.minimum(elapsed // 2, self._moves[codes] - 1), np.int64)
+
+    def _plan(self, code: int, batch: BargainingBatch) -> None:
+        opener, *half = (code // place % radix for place, radix in zip(PLACES.tolist(), RADICES, strict=True))
+        advice = planned_hints((opener, triple_of(half[:ITEM_TYPES]), triple_of(half[ITEM_TYPES:])), batch, self.offers)
+        hints = (advice,) if isinstance(advice, Rejection) else advice
+        self._first[code], self._moves[code] = 1 + len(self.advice), len(hints)
+        for hint in hints:
+            self.advice.add(hint)
+
+
+BOOKS: dict[tuple[str, int | None], PlanBook] = {}
+"""By rules and number of offers; kept as long as the process lives, since a plan depends on nothing else."""
 
 
 @dataclass(frozen=True)
@@ -37,26 +75,15 @@ class Bayes:
     offers: int | None = None
     """How many offers to make before AGREE; as many as serve best by default."""
     counters: ClassVar[Mapping[str, int | str]] = {}
-    _advice: dict[tuple[str, Situation], Advice] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def check(self, batch: BargainingBatch) -> None:
         check_silent_partner(batch)
 
     def give(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
-        rows = batch.views[due]
-        elapsed = (batch.config.max_turns - rows[:, 16]).tolist()
-        situations = [_situation(row, turn % 2) for row, turn in zip(rows[:, 0:6].tolist(), elapsed, strict=True)]
-        rules = repr(batch.config)
-        advice = ask_once(situations, lambda different: [self._advise(rules, situation, batch) for situation in different])
-        return hints_of(
-            batch, due, [a if isinstance(a, Rejection) else a[min(t // 2, len(a) - 1)] for a, t in zip(advice, elapsed, strict=True)]
-        )
-
-    def _advise(self, rules: str, situation: Situation, batch: BargainingBatch) -> Advice:
-        key = (rules, situation)
-        if key not in self._advice:
-            self._advice[key] = planned_hints(situation, batch, self.offers)
-        return self._advice[key]
+        key = repr(batch.config), self.offers
+        if key not in BOOKS:
+            BOOKS[key] = PlanBook(self.offers)
+        return BOOKS[key].advice.lay_out(batch, due, BOOKS[key].numbers(batch, batch.views[due]))
 
 
 def planned_hints(situation: Situation, batch: BargainingBatch, offers: int | None) -> Advice:
@@ -70,8 +97,3 @@ def planned_hints(situation: Situation, batch: BargainingBatch, offers: int | No
     chances = acceptance_chances(plan, half, batch)
     made = [Hint(offer.act, offer.share, chance) for offer, chance in zip(plan.offers, chances, strict=True)]
     return (*made, Hint(Act.AGREE if plan.agrees else Act.DISAGREE, (0, 0, 0), 1.0))
-
-
-def _situation(row: list[int], opener: int) -> Situation:
-    a, b, c, x, y, z = row
-    return opener, (a, b, c), (x, y, z)

@@ -21,12 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.hints.plan_tree import Place, PlanTree
 from edgeworth.agents.hints.provider import hints_of
 from edgeworth.agents.questions import ask_once, client_for, judged
 from edgeworth.errors import FallbackUsed, InvalidOption, ModelUnavailable
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.hint_prompt import AGREES_FROM, batch_variables, load_hint_prompt
+from edgeworth.games.bargaining.hint_prompt import AGREES_FROM, batch_variables, hint_variables, load_hint_prompt, rules_words
 from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
 from edgeworth.games.bargaining.hints import Hint, Hints
 from edgeworth.games.bargaining.talks import triple_of
@@ -38,6 +39,7 @@ from edgeworth.protocol import Accepted, Rejection
 
 PASSES_BY_ITSELF = WORTH_RETRYING - {"unreachable"}
 """What a check may meet at a server that is there and has the model: no reason not to begin."""
+Numbers = NDArray[np.int64]
 OWN_OPTIONS = ("client", "model", "cache", "replay")
 """Options of the provider that do not belong among those of its client."""
 
@@ -62,6 +64,15 @@ class Consultation:
 def laid_out(batch: BargainingBatch, due: NDArray[np.bool_], consultations: Sequence[Consultation]) -> Hints:
     """The hints that consultations for the episodes that are due came to, in their order."""
     return hints_of(batch, due, [consultation.verdict for consultation in consultations])
+
+
+def turned_back(consultation: Consultation, order: NDArray[np.int64]) -> Consultation:
+    """A consultation with the item types in this order, its verdict put back to the types as they stand."""
+    verdict = consultation.verdict
+    if isinstance(verdict, Rejection):
+        return consultation
+    share = triple_of([verdict.share[place] for place in np.argsort(order).tolist()])
+    return dataclasses.replace(consultation, verdict=verdict._replace(share=share))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +100,10 @@ class LanguageModelHints:
     """For clients that honour one."""
     constrained: bool = True
     """Hold the reply to the hints that are legal now, where the client can; otherwise leave the form to the prompt."""
+    as_plan: bool = False
+    """Ask for a plan: the talks are told as if its earlier advice had been followed, and with the item type that is worth most to me first,
+    so that a reply depends on the own side, the partner's offers and the move's place alone and is shared by all talks that agree in
+    these (`plan_tree.py`)."""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of the client (`base_url`, `timeout`, …) and of asking again (`attempts`, `deadline`)."""
     _warned: bool = field(default=False, init=False, repr=False)
@@ -119,6 +134,10 @@ class LanguageModelHints:
     def _samplings(self) -> dict[tuple[tuple[int, ...], Triple], Sampling]:
         return {}
 
+    @cached_property
+    def _trees(self) -> dict[str, PlanTree]:
+        return {}
+
     @property
     def counters(self) -> Mapping[str, int | str]:
         """Who was asked how often, what it cost, how long it took, and how many different replies were no hints, by reason."""
@@ -142,10 +161,38 @@ class LanguageModelHints:
             self._warn(str(error))
 
     def give(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
+        if self.as_plan:
+            tree, numbers, orders, _ = self._planned(batch, due)
+            return tree.advice.lay_out(batch, due, numbers, orders)
         return laid_out(batch, due, self.consult(batch, due))
 
+    def _planned(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> tuple[PlanTree, Numbers, Numbers, list[Place]]:
+        """The tree of plans for this game, and where the episodes that are due stand in it."""
+        tree = self._trees.setdefault(repr(batch.config), PlanTree())
+
+        def ask(places: list[Place]) -> list[Hint | Rejection]:
+            return [consultation.verdict for consultation in self._consult_at(places, batch)]
+
+        return tree, *tree.numbers(batch, due, ask)
+
+    def _consult_at(self, places: Sequence[Place], batch: BargainingBatch) -> list[Consultation]:
+        """Question, reply and verdict for places in a tree of plans, in the tree's own order of item types."""
+        names, rules = sorted(self.template.names), rules_words(batch.config)
+        variables = [hint_variables(*place.observed(), self.p, rules=rules) for place in places]
+        moments = [
+            Moment(tuple(values[name] for name in names), place.mask, place.side.counts)
+            for values, place in zip(variables, places, strict=True)
+        ]
+        return ask_once(moments, lambda different: self._consult(names, different))
+
     def consult(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> list[Consultation]:
-        """Question, reply and verdict for every episode that is due; episodes in the same situation share theirs."""
+        """Question, reply and verdict for every episode that is due; episodes in the same situation share theirs.
+
+        As a plan, questions and replies have the item types in the plan's order, verdicts in that of the episode.
+        """
+        if self.as_plan:
+            _, _, orders, places = self._planned(batch, due)
+            return [turned_back(each, order) for each, order in zip(self._consult_at(places, batch), orders, strict=True)]
         names = sorted(self.template.names)
         variables = batch_variables(batch, due, self.p)
         masks, pools = batch.masks[due].tolist(), batch.views[due, 0:3]

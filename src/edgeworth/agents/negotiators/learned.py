@@ -91,6 +91,12 @@ class Learned:
                 f" {batch.max_count}; train one for it, or set max_count to {units} where the pools allow it."
             )
 
+    def close(self) -> None:
+        """Let go of what the giver of its hints holds."""
+        close = getattr(self.provider, "close", None)
+        if close is not None:
+            close()
+
     def choose(self, batch: BargainingBatch) -> Moves:
         return self._moves(batch, self._situations(batch))
 

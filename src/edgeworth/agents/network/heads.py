@@ -86,7 +86,8 @@ def weigh(scratch: Scratch, units: Int, size: Int) -> None:
 def pick(weights: Array, first: Int, entries: Int, size: Int, situation: Int, uniform: Real) -> Int:
     """The entry at which the cumulated weight passes a uniform share of the whole: never one of weight 0.
 
-    Sums in double precision keep `uniform`, which has at most 24 bits, times the sum strictly below the sum.
+    Sums in double precision keep `uniform`, which has at most 24 bits, times the sum strictly below the sum. Where no entry has any weight,
+    since the network's numbers are none, it is the last.
     """
     total = 0.0
     for k in range(entries):
@@ -94,7 +95,7 @@ def pick(weights: Array, first: Int, entries: Int, size: Int, situation: Int, un
     threshold = uniform * total
     cumulated: Real = 0.0
     entry: Int = 0
-    for k in range(entries):
+    for k in range(entries - 1):
         cumulated += np.float64(weights[np.uint64((first + k) * size + situation)])
         entry += np.int64(cumulated <= threshold)
     return entry

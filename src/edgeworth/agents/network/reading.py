@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from edgeworth.agents.network.forward import Sizes
 from edgeworth.agents.network.memory import aligned_zeros
 from edgeworth.agents.policy_layout import POINT_KNOTS, READINGS, TIME_KNOTS, PolicyShape
+from edgeworth.arithmetic import larger
 from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
 from edgeworth.games.bargaining.hint_features import SHARE_COLUMN
 from edgeworth.games.bargaining.state import BASE_FEATURES
@@ -65,7 +66,7 @@ def arrange(row: Array, order: Array, begin: Int) -> None:
 def spread(row: Array, number: Real, first: Int, knots: Int, begin: Int) -> None:
     """Write how near a number is to each of the knots `first`, `first` + 1, …: 1 at a knot, falling to 0 at the next."""
     for knot in range(knots):
-        row[np.uint64(begin + knot)] = max(NOTHING, ONE - abs(number - np.float32(first + knot)))
+        row[np.uint64(begin + knot)] = larger(NOTHING, ONE - abs(number - np.float32(first + knot)))
 
 
 @compiled_bare

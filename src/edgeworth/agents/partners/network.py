@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.boxed import FOLDER, expert_for
 from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth.agents.negotiators.networks import in_box
 from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
 from edgeworth.agents.network.reading import PARTNER_POINTS
 from edgeworth.agents.trained_network import Network, read_network
@@ -26,7 +27,6 @@ from edgeworth.games.bargaining.partners.outside import outside_program
 from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, PARTNER, Act
 
-CLONE = FOLDER.parent / "human_clone"
 OFFERS = np.isin(np.arange(len(Act)), [Act.PROPOSE, Act.INSIST])
 """By act: whether it puts an offer on the table."""
 
@@ -93,7 +93,21 @@ class HumanClone:
         return outside_program(config)
 
     def seated(self, batch: BargainingBatch) -> FromCheckpoint:
-        return FromCheckpoint(CLONE, self.sampled).seated(batch)
+        return FromCheckpoint(in_box("human_clone"), self.sampled).seated(batch)
+
+
+@dataclass(frozen=True)
+class SelfPlay:
+    """Seats the network in the box that learnt both sides of the table by self-play."""
+
+    sampled: bool = False
+    """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
+
+    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
+        return outside_program(config)
+
+    def seated(self, batch: BargainingBatch) -> FromCheckpoint:
+        return FromCheckpoint(in_box("self_play"), self.sampled).seated(batch)
 
 
 @dataclass(frozen=True)

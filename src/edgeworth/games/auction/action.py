@@ -51,6 +51,11 @@ FLAGS = tuple(name for name in FIELDS if name.startswith("reveal_"))
 NUMBERS = ("reserve_price", "shill_penalty", "withdrawal_penalty", "collusion_penalty")
 CHOICES = {"auction_type": AUCTION_TYPES, "coalition_policy": COALITION_POLICIES}
 HIGHEST = {name: MAX_RESERVE if name == "reserve_price" else MAX_PENALTY for name in NUMBERS}
+PLACES = {name: {word: place for place, word in enumerate(words)} for name, words in CHOICES.items()}
+LIMITS = tuple(len(CHOICES[name]) - 1 if name in CHOICES else HIGHEST.get(name, 1) for name in FIELDS)
+"""The highest value of every field in a row."""
+FEW = 4
+"""Rows that are looked at sooner one by one than as arrays."""
 
 
 def checked_action(value: Any) -> DaedalusAction:
@@ -123,11 +128,13 @@ def mechanism_rows(actions: Sequence[DaedalusAction | Mapping[str, Any]]) -> NDA
     """Mechanisms as the records that the market reads."""
     rows = np.zeros(len(actions), MECHANISM)
     for k, action in enumerate(actions):
-        values = checked_action(action).model_dump()
-        for name, words in CHOICES.items():
-            values[name] = words.index(values[name])
-        rows[k] = tuple(values[name] for name in FIELDS)
+        rows[k] = row_values(checked_action(action))
     return rows
+
+
+def row_values(action: DaedalusAction) -> tuple[Any, ...]:
+    """The fields of a mechanism as a row holds them: words by their place in the vocabulary."""
+    return tuple(PLACES[name][value] if name in PLACES else value for name, value in action)
 
 
 def action_of(row: np.void) -> DaedalusAction:
@@ -143,10 +150,17 @@ def check_rows(rows: NDArray[np.void]) -> None:
     if not isinstance(rows, np.ndarray) or rows.dtype != MECHANISM:
         what = f"dtype {rows.dtype}" if isinstance(rows, np.ndarray) else f"type {type(rows).__name__}"
         raise IllegalAction(f"Mechanisms have {what}; expected the record MECHANISM (see mechanism_rows).", "mechanism")
+    if rows.size <= FEW and all(map(_in_range, rows.ravel().tolist())):
+        return
     for name in NUMBERS:
         _refuse(rows, name, ~((rows[name] >= 0.0) & (rows[name] <= HIGHEST[name])), f"a number from 0 to {HIGHEST[name]:g}")
     for name, words in CHOICES.items():
         _refuse(rows, name, (rows[name] < 0) | (rows[name] >= len(words)), f"0 to {len(words) - 1} ({', '.join(words)})")
+
+
+def _in_range(values: Any) -> bool:
+    """Whether a row, as plain numbers, is a mechanism."""
+    return all(0 <= value <= limit for value, limit in zip(values, LIMITS, strict=True))
 
 
 def _refuse(rows: NDArray[np.void], name: str, wrong: NDArray[np.bool_], expected: str) -> None:

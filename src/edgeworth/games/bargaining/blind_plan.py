@@ -12,6 +12,7 @@ Values are in points, in the units the environment pays.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +25,14 @@ from edgeworth.games.bargaining.contexts import Context, Triple
 from edgeworth.games.bargaining.frontier import all_shares
 from edgeworth.games.bargaining.partners.program import KEEP_ALL, LEAVE_ONE, TIME_DEPENDENT, WALK_AWAY
 from edgeworth.games.bargaining.payoffs import meets
-from edgeworth.games.bargaining.prior import partner_types
+from edgeworth.games.bargaining.prior import partner_types, uniform_types
 from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.games.bargaining.vocabulary import BUDGET, Act
 
 SILENT_COUNTERS = (LEAVE_ONE, KEEP_ALL)
 """Counter-offers that depend on the pool alone and so betray nothing about the partner's utilities."""
+FEW_TYPES = 200
+"""Partner types that are not worth merging."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Plan:
 
 @compiled
 def accepted_by(shares: Array, counts: Array, types: Array, threshold: Int, accepted: Array) -> None:
-    """Which partner types accept which of the agent's shares at a threshold."""
+    """Which partner types (rows) accept which of the agent's shares (columns) at a threshold."""
     for j in range(types.shape[0]):
         whole = 0
         for k in range(3):
@@ -60,7 +63,7 @@ def accepted_by(shares: Array, counts: Array, types: Array, threshold: Int, acce
             left = 0
             for k in range(3):
                 left += types[j, k] * (counts[k] - shares[i, k])
-            accepted[i, j] = meets(left, whole, threshold)
+            accepted[j, i] = meets(left, whole, threshold)
 
 
 @compiled
@@ -69,68 +72,83 @@ def continuation(plan: Array, length: Int, skip: Int, accepted: Array, gains: Ar
     paid = 0.0
     for position in range(skip, length):
         paid += costs[position, plan[position]]
-        if accepted[plan[position], j]:
+        if accepted[j, plan[position]]:
             return gains[position, plan[position]] - paid
     return last - paid
 
 
 @compiled
-def plan_value(plan: Array, length: Int, accepted: Array, gains: Array, costs: Array, last: Real) -> Real:
-    """The average of a plan over the partner types."""
+def plan_value(plan: Array, length: Int, accepted: Array, weights: Array, gains: Array, costs: Array, last: Real) -> Real:
+    """The average of a plan over the partner types, each with its weight."""
     total = 0.0
-    for j in range(accepted.shape[1]):
-        total += continuation(plan, length, 0, accepted, gains, costs, last, j)
-    return total / accepted.shape[1]
+    for j in range(accepted.shape[0]):
+        total += weights[j] * continuation(plan, length, 0, accepted, gains, costs, last, j)
+    return total / weights.sum()
 
 
 @compiled
 def best_replacement(
-    plan: Array, length: Int, position: Int, accepted: Array, gains: Array, costs: Array, last: Real, scores: Array
+    plan: Array, length: Int, position: Int, accepted: Array, weights: Array, gains: Array, costs: Array, last: Real, scores: Array
 ) -> Int:
     """The offer that does best at one position of a plan while the others stay; `scores` is room for one number per offer."""
     scores[:] = 0.0
-    for j in range(accepted.shape[1]):
+    for j in range(accepted.shape[0]):
         taken_before = False
         for earlier in range(position):
-            taken_before = taken_before or accepted[plan[earlier], j]
+            taken_before = taken_before or accepted[j, plan[earlier]]
         if taken_before:
             continue
         later = continuation(plan, length, position + 1, accepted, gains, costs, last, j)
-        for i in range(accepted.shape[0]):
-            scores[i] += (gains[position, i] if accepted[i, j] else later) - costs[position, i]
+        for i in range(accepted.shape[1]):
+            scores[i] += weights[j] * ((gains[position, i] if accepted[j, i] else later) - costs[position, i])
     return scores.argmax()
 
 
 @compiled
-def search_plan(length: Int, accepted: Array, gains: Array, costs: Array, last: Real, plan: Array) -> Real:
+def search_plan(length: Int, accepted: Array, weights: Array, gains: Array, costs: Array, last: Real, plan: Array) -> Real:
     """Fill a plan offer by offer, then swap single offers until none improves it; returns its value."""
-    scores = np.empty(accepted.shape[0])
+    scores = np.empty(accepted.shape[1])
     trial = plan.copy()
     for filled in range(length):
         best, best_position, best_offer = -np.inf, 0, np.int64(0)
         for position in range(filled + 1):
             trial[:position] = plan[:position]
             trial[position + 1 : filled + 1] = plan[position:filled]
-            trial[position] = best_replacement(trial, filled + 1, position, accepted, gains, costs, last, scores)
-            value = plan_value(trial, filled + 1, accepted, gains, costs, last)
+            trial[position] = best_replacement(trial, filled + 1, position, accepted, weights, gains, costs, last, scores)
+            value = plan_value(trial, filled + 1, accepted, weights, gains, costs, last)
             if value > best:
                 best, best_position, best_offer = value, position, trial[position]
         for position in range(filled, best_position, -1):
             plan[position] = plan[position - 1]
         plan[best_position] = best_offer
-    value = plan_value(plan, length, accepted, gains, costs, last)
+    value = plan_value(plan, length, accepted, weights, gains, costs, last)
     improved = True
     while improved:
         improved = False
         for position in range(length):
             old = plan[position]
-            plan[position] = best_replacement(plan, length, position, accepted, gains, costs, last, scores)
-            new_value = plan_value(plan, length, accepted, gains, costs, last)
+            plan[position] = best_replacement(plan, length, position, accepted, weights, gains, costs, last, scores)
+            new_value = plan_value(plan, length, accepted, weights, gains, costs, last)
             if new_value > value + 1e-12:
                 value, improved = new_value, True
             else:
                 plan[position] = old
     return value
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Every offer worth considering, act and share, and which partner types accept it."""
+
+    acts: NDArray[np.int64]
+    shares: NDArray[np.int64]
+    accepted: NDArray[np.bool_]
+
+    @cached_property
+    def merged(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """The same with types that accept the same offers as one, and how many each stands for."""
+        rows, numbers = np.unique(self.accepted, axis=0, return_counts=True)
+        return rows, numbers.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -140,6 +158,7 @@ class _Problem:
     shares: NDArray[np.int64]
     acts: NDArray[np.int64]
     accepted: NDArray[np.bool_]
+    weights: NDArray[np.float64]  # how many partner types each row of `accepted` stands for
     gains: NDArray[np.float64]
     costs: NDArray[np.float64]
     lasts: NDArray[np.float64]  # value of stopping after this many refused offers
@@ -170,7 +189,9 @@ def bayes_plan(context: Context, batch: BargainingBatch, opener: int, offers: in
     lengths = range(len(problem.lasts)) if offers is None else [offers]
     if offers is not None and not 0 <= offers < len(problem.lasts):
         raise InvalidOption(f"A plan of {offers} offers does not fit; expected 0 to {len(problem.lasts) - 1}.")
-    return max((_best_of_length(problem, n) for n in lengths), key=lambda plan: plan.value)
+    best, value = max((_best_of_length(problem, n) for n in lengths), key=lambda found: found[1])
+    offers_made = tuple(Offer(Act(int(problem.acts[i])), triple_of(problem.shares[i])) for i in best)
+    return Plan(offers_made, bool(problem.agrees[len(best)]), value)
 
 
 def acceptance_chances(plan: Plan, context: Context, batch: BargainingBatch) -> tuple[float, ...]:
@@ -179,7 +200,7 @@ def acceptance_chances(plan: Plan, context: Context, batch: BargainingBatch) -> 
     left, chances = np.ones(len(types), np.bool_), []
     for offer in plan.offers:
         threshold = batch.partners[0]["accept_insist" if offer.act == Act.INSIST else "accept"][0]
-        accepted = _acceptance(np.array([offer.share], np.int64), counts, types, int(threshold))[0]
+        accepted = _acceptance(np.array([offer.share], np.int64), counts, types, int(threshold))[:, 0]
         chances.append(float(accepted[left].mean()) if left.any() else float(accepted.mean()))
         left &= ~accepted
     return tuple(chances)
@@ -198,17 +219,18 @@ def check_silent_partner(batch: BargainingBatch) -> None:
         )
 
 
-def _best_of_length(problem: _Problem, length: int) -> Plan:
+def _best_of_length(problem: _Problem, length: int) -> tuple[NDArray[np.int64], float]:
+    """The best plan of so many offers, as their numbers, and its value."""
     plan = np.zeros(max(length, 1), np.int64)
-    value = search_plan(length, problem.accepted, problem.gains, problem.costs, problem.lasts[length], plan)
-    offers = tuple(Offer(Act(int(problem.acts[i])), triple_of(problem.shares[i])) for i in plan[:length])
-    return Plan(offers, bool(problem.agrees[length]), float(value))
+    value = search_plan(length, problem.accepted, problem.weights, problem.gains, problem.costs, problem.lasts[length], plan)
+    return plan[:length], float(value)
 
 
 def _plan_problem(context: Context, batch: BargainingBatch, opener: int) -> _Problem:
     """Lay a blind plan out as numbers, with discount, sudden end and the price of insisting on the clock of the talks."""
     rules = batch.rules[0]
-    acts, shares, accepted = _candidates(context, batch)
+    candidates = _candidates(context, batch)
+    acts, shares = candidates.acts, candidates.shares
     scale = BUDGET / max(context.my_maximum, 1) if batch.config.normalize else 1.0
     worths = scale * (shares @ np.array(context.my_utilities)).astype(np.float64)
     nothing = float(rules["reservation"][0]) * scale * context.my_maximum
@@ -220,20 +242,39 @@ def _plan_problem(context: Context, batch: BargainingBatch, opener: int) -> _Pro
         gains[position] = heard * rules["discount_at"][turn + 2] * worths + (1.0 - heard) * nothing
         costs[position] = float(survival(rules, turn)) * rules["insist_price"] * (acts == Act.INSIST)
     lasts, agrees = _endings(batch, opener, limit, scale * _counter_points(context, batch), nothing)
-    return _Problem(shares, acts, accepted, gains, costs, lasts, agrees)
+    return _Problem(shares, acts, *_rows(candidates, gains, costs, lasts), gains, costs, lasts, agrees)
 
 
-def _candidates(context: Context, batch: BargainingBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Every offer worth considering, act and share, and which partner types accept it; PROPOSE only where insisting has its price."""
-    rules, partner = batch.rules[0], batch.partners[0]
-    shares = all_shares(context.counts)
-    types, counts = partner_types(context, batch), np.array(context.counts, np.int64)
-    insist, propose = (_acceptance(shares, counts, types, int(partner[name][0])) for name in ("accept_insist", "accept"))
+def _rows(candidates: _Candidates, *numbers: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Who accepts what, by partner type with its weight; many are merged where all numbers are whole, as sums then do not depend on it."""
+    if len(candidates.accepted) > FEW_TYPES and all((array == np.rint(array)).all() for array in numbers):
+        return candidates.merged
+    return candidates.accepted, np.ones(len(candidates.accepted))
+
+
+def _candidates(context: Context, batch: BargainingBatch) -> _Candidates:
+    """The offers for a context; for uniform contexts they depend on the pool alone and are laid out once."""
+    partner, free = batch.partners[0], float(batch.rules[0]["insist_price"]) == 0.0
+    thresholds = int(partner["accept_insist"][0]), int(partner["accept"][0])
+    if batch.rules[0]["from_table"]:
+        return _laid_out(context.counts, partner_types(context, batch), *thresholds, free)
+    return _uniform_candidates(context.counts, batch.config.normalize, *thresholds, free)
+
+
+@lru_cache(maxsize=1024)
+def _uniform_candidates(counts: Triple, normalize: bool, firm: int, plain: int, free: bool) -> _Candidates:
+    return _laid_out(counts, uniform_types(counts, normalize), firm, plain, free)
+
+
+def _laid_out(counts: Triple, types: NDArray[np.int64], firm: int, plain: int, free: bool) -> _Candidates:
+    """Every share with INSIST, and with PROPOSE too where insisting has its price or is not always the better way to say it."""
+    shares, pool = all_shares(counts), np.array(counts, np.int64)
+    insist, propose = (_acceptance(shares, pool, types, threshold) for threshold in (firm, plain))
     insisting = np.full(len(shares), int(Act.INSIST))
-    if float(rules["insist_price"]) == 0.0 and bool((insist | ~propose).all()):
-        return insisting, shares, insist
+    if free and bool((insist | ~propose).all()):
+        return _Candidates(insisting, shares, insist)
     acts = np.concatenate([insisting, np.full(len(shares), int(Act.PROPOSE))])
-    return acts, np.concatenate([shares, shares]), np.concatenate([insist, propose])
+    return _Candidates(acts, np.concatenate([shares, shares]), np.concatenate([insist, propose], axis=1))
 
 
 def _endings(
@@ -252,7 +293,7 @@ def _endings(
 
 
 def _acceptance(shares: NDArray[np.int64], counts: NDArray[np.int64], types: NDArray[np.int64], threshold: int) -> NDArray[np.bool_]:
-    accepted = np.empty((len(shares), len(types)), np.bool_)
+    accepted = np.empty((len(types), len(shares)), np.bool_)
     accepted_by(shares, counts, types, threshold, accepted)
     return accepted
 

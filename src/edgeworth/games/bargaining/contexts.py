@@ -158,3 +158,13 @@ def largest_count(config: BargainingConfig, table: ContextTable | None) -> int:
     if config.max_count is not None and config.max_count < largest:
         raise InvalidContext(f"max_count is {config.max_count}, but the contexts hold up to {largest} units of a type; raise it.")
     return config.max_count if config.max_count is not None else largest
+
+
+def own_sides(config: BargainingConfig, table: ContextTable | None) -> NDArray[np.int64]:
+    """Every pool with the agent's utilities that a game can draw, rows of six numbers in order; `table` as its source gives it."""
+    if table is not None:
+        return np.unique(table[:, :6], axis=0).astype(np.int64)
+    counts = range(config.min_count, largest_count(config, None) + 1)
+    sides = itertools.product(*[counts] * ITEM_TYPES, *[range(UTILITY_LIMIT + 1)] * ITEM_TYPES)
+    rows = np.array(list(sides), np.int64)
+    return rows[rows[:, :3].any(axis=1)]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from edgeworth.errors import InvalidContext, InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.contexts import Context, Triple
 from edgeworth.games.bargaining.partners.outside import check_answers_alike
 from edgeworth.games.bargaining.partners.program import RANDOM
 from edgeworth.games.bargaining.talks import Move
@@ -30,12 +30,19 @@ def _all_utilities() -> NDArray[np.int64]:
     return vectors
 
 
+@cache
+def uniform_types(counts: Triple, normalize: bool) -> NDArray[np.int64]:
+    """All utilities; where contexts are scaled, those of a side that values something in the pool."""
+    vectors: NDArray[np.int64] = _all_utilities()
+    types = np.asarray(vectors[(vectors @ np.array(counts) > 0) | (not normalize)], np.int64)
+    types.flags.writeable = False
+    return types
+
+
 def partner_types(context: Context, batch: BargainingBatch) -> NDArray[np.int64]:
     """The partner utilities that are possible before the talks, equally likely; only the agent's half of the context is read."""
     if not batch.rules[0]["from_table"]:
-        vectors: NDArray[np.int64] = _all_utilities()
-        valued = (vectors @ np.array(context.counts) > 0) | (not batch.config.normalize)
-        return np.asarray(vectors[valued], np.int64)
+        return uniform_types(context.counts, batch.config.normalize)
     seen = np.array((*context.counts, *context.my_utilities))
     rows = batch.table[(batch.table[:, :6] == seen).all(axis=1)]
     if not len(rows):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from edgeworth.arithmetic import larger
 from edgeworth.compiled import Array, Int, Real, Record, compiled
 from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, DISAGREE, PARTNER, UNSAID, UTILITY_LIMIT
 
@@ -57,7 +58,7 @@ def observed_points(s: Record, r: Record, side: Int, k: Int) -> Real:
     if not r.normalize:
         return np.float32(s.utilities[side, k])
     counted = np.float32(BUDGET) if s.counts[k] > 0 else np.float32(0.0)
-    return counted * np.float32(s.utilities[side, k]) / np.float32(max(s.maximum[side], 1))
+    return counted * np.float32(s.utilities[side, k]) / np.float32(larger(s.maximum[side], 1))
 
 
 @compiled

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, nan
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,9 @@ def shape_of(config: BargainingConfig, settings: Settings, hints: HintSettings =
 class FusedLearner:
     """Plays and learns, one iteration at a time."""
 
+    two_player: ClassVar[bool] = False
+    """Whether the learner makes the moves of both sides, so that nobody of the rules does."""
+
     def __init__(
         self,
         config: BargainingConfig,
@@ -89,7 +92,7 @@ class FusedLearner:
 
     def _open_talks(self) -> None:
         settings, config = self.settings, self.config
-        self.batch = BargainingBatch(config, settings.num_envs)
+        self.batch = BargainingBatch(config, settings.num_envs, self.two_player)
         self._room, width = self.shape.features - BASE_FEATURES, hint_width(self.hints)
         if self.batch.max_count != self.shape.units or (self._room != width and self.hints.given) or self._room < 0:
             raise InvalidOption(
@@ -129,10 +132,10 @@ class FusedLearner:
 
     @property
     def hint_counts(self) -> dict[str, int | str]:
-        """How many hints were asked for, given and rejected; empty without hints."""
+        """How many hints were asked for, given and rejected, and the time that asking took in Python; empty without hints."""
         if self._desk.random:
             return {"asked": (drawn := int(self._desk.drawn[0])), "given": drawn}
-        return {} if self._feed is None else self._feed.counts
+        return {} if self._feed is None else self._feed.spent
 
     def iterate(self) -> dict[str, float]:
         """Play, learn, and say how it went."""

@@ -20,7 +20,7 @@ from edgeworth.agents.network.forward import TILE, Scratch, Sizes, forward
 from edgeworth.agents.network.heads import draw_move, legal_acts, legal_units, log_prob, move_uniforms, weigh
 from edgeworth.agents.network.memory import aligned_zeros
 from edgeworth.agents.network.reading import read_row
-from edgeworth.compiled import Array, Flag, Int, Real, compiled_bare, compiled_within
+from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled_bare, compiled_within
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import (
     HINT_FEATURES,
@@ -211,6 +211,16 @@ def asked_of(move: Array, order: Array, item: Int) -> Int:
     return np.int64(move[np.uint64(1 + place)])
 
 
+@compiled_within
+def count_ended(s: Record, r: Record, points: Real, totals: Array) -> None:
+    """Count an episode that has ended, in which the agent made so many points."""
+    totals[EPISODES] += 1.0
+    totals[REWARD] += points
+    totals[MAXIMUM] += np.float64(BUDGET) if r.normalize else np.float64(s.maximum[AGENT])
+    totals[DEALS] += np.float64(AGENT_AGREED <= s.outcome <= SELECTIONS_MATCHED)
+    totals[TURNS] += np.float64(s.turn)
+
+
 @compiled_bare
 def advance(game: Game, tape: Tape, diary: Diary, scale: Real, step: Int, rests: Flag) -> Int:
     """Make the moves, note what they paid, and begin new episodes; with `rests`, slots whose episode has ended rest from now on.
@@ -235,11 +245,7 @@ def advance(game: Game, tape: Tape, diary: Diary, scale: Real, step: Int, rests:
         ended = s.outcome != ONGOING
         tape.ended[row] = ended
         if ended:
-            diary.totals[EPISODES] += 1.0
-            diary.totals[REWARD] += diary.returns[e]
-            diary.totals[MAXIMUM] += np.float64(BUDGET) if r.normalize else np.float64(s.maximum[AGENT])
-            diary.totals[DEALS] += np.float64(AGENT_AGREED <= s.outcome <= SELECTIONS_MATCHED)
-            diary.totals[TURNS] += np.float64(s.turn)
+            count_ended(s, r, diary.returns[e], diary.totals)
             diary.returns[e] = 0.0
             diary.moves[e] = 0
             begin_episode(s, r, game.partners, game.table)

@@ -1,4 +1,4 @@
-"""Fills the compile cache of the trainer: a tiny iteration of both algorithms, and a few moves, so that the first run starts at once."""
+"""Fills the compile cache of the trainer: a tiny iteration of every learner, and a few moves, so that the first run starts at once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.training.fused.learner import FusedLearner, shape_of
+from edgeworth.training.pool import SelfPlaySettings
+from edgeworth.training.self_play import SelfPlay
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
 
 
@@ -16,6 +18,7 @@ def warm_up() -> None:
     for baseline in ("learned", "running", "none"):
         learn_once(config, ReinforceSettings(num_envs=2, rollout=4, minibatch=4, baseline=baseline))
     learn_once(config, ppo, HintSettings("random"), stepwise=True)
+    SelfPlay(config, ppo, shape_of(config, ppo), 0, SelfPlaySettings()).iterate()
     learner = learn_once(config, ppo)
     batch = BargainingBatch(config, 2)
     batch.seed(0)

@@ -6,6 +6,7 @@ offers the split that gives it no more than it aspires to, and among those the o
 
 from __future__ import annotations
 
+from edgeworth.arithmetic import larger
 from edgeworth.compiled import Int, Record, compiled
 from edgeworth.games.bargaining.partners.program import KEEP_ALL, LEAVE_ONE
 from edgeworth.games.bargaining.payoffs import meets, worth
@@ -17,7 +18,7 @@ def prepare_counter(s: Record, p: Record) -> None:
     """Work out the partner's standard counter-offer for this context."""
     if p.counter == LEAVE_ONE:
         for k in range(3):
-            s.counter[k] = max(s.counts[k] - 1, 0)
+            s.counter[k] = larger(s.counts[k] - 1, 0)
     elif p.counter == KEEP_ALL:
         for k in range(3):
             s.counter[k] = s.counts[k]

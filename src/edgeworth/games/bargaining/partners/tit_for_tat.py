@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.arithmetic import larger
 from edgeworth.compiled import Int, Record, compiled
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.partners.counters import least_above
@@ -31,9 +32,9 @@ def reply(s: Record, p: Record) -> tuple[Int, Int, Int, Int]:
         received = offered_worth(s, PARTNER)
         if s.memory[0] == NOTHING_HEARD:
             s.memory[0] = received
-        s.memory[1] = max(s.memory[1], received)
+        s.memory[1] = larger(s.memory[1], received)
         conceded = s.memory[1] - s.memory[0]
-    aspiration = max(s.maximum[PARTNER] - conceded, points_needed(s.maximum[PARTNER], p.floor))
+    aspiration = larger(s.maximum[PARTNER] - conceded, points_needed(s.maximum[PARTNER], p.floor))
     if received >= aspiration:
         return AGREE, 0, 0, 0
     a, b, c = least_above(s, aspiration)

@@ -1,0 +1,53 @@
+# syntax=docker/dockerfile:1
+# The server as an image. docs/openenv.md says how to build and run it.
+#
+#   docker build -t edgeworth .                                          with OpenEnv
+#   docker build -t edgeworth --build-arg OPENENV=0 .                    300 MB less; sockets and /mcp work all the same
+#   docker build -t edgeworth --build-arg TORCH=1 .                      with torch, for learned agents and models
+#   docker run -p 8000:8000 -e EDGEWORTH_TOKENS=alice:SECRET -v edgeworth:/data edgeworth
+#   docker run -p 127.0.0.1:8000:8000 edgeworth --insecure               for this machine alone, without tokens
+ARG PYTHON=3.11.14-slim-bookworm
+
+FROM python:${PYTHON} AS build
+ARG OPENENV=1
+ARG TORCH=0
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /build
+RUN python -m venv /opt/edgeworth
+ENV PATH=/opt/edgeworth/bin:$PATH
+
+# Exact versions, and nothing besides: what is not listed is not installed.
+COPY docker/requirements*.txt docker/
+RUN pip install --no-deps -r docker/requirements.txt
+RUN if [ "$OPENENV" = 1 ]; then pip install --no-deps -r docker/requirements-openenv.txt; fi
+RUN if [ "$TORCH" = 1 ]; then pip install --no-deps --extra-index-url https://download.pytorch.org/whl/cpu -r docker/requirements-torch.txt; fi
+
+COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY configs configs
+COPY docs/blog.md docs/blog.md
+COPY src src
+RUN python -m venv /opt/builder \
+ && /opt/builder/bin/pip install --no-deps -r docker/requirements-build.txt \
+ && /opt/builder/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /build/wheels . \
+ && pip install --no-deps --no-index /build/wheels/edgeworth-*.whl
+
+# The rules are compiled here, for any processor of this kind, so that the first request finds them ready wherever the image runs.
+ENV NUMBA_CPU_NAME=generic
+RUN cd / && python -m edgeworth.games.bargaining.warm_up && python -m edgeworth.games.auction.warm_up
+
+FROM python:${PYTHON}
+RUN useradd --system --uid 10001 --home-dir /data --create-home edgeworth
+COPY --from=build /opt/edgeworth /opt/edgeworth
+ENV PATH=/opt/edgeworth/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    NUMBA_CPU_NAME=generic \
+    EDGEWORTH_STORE=sqlite:////data/sessions.sqlite
+WORKDIR /data
+VOLUME /data
+USER 10001
+EXPOSE 8000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
+STOPSIGNAL SIGTERM
+# On an address that others can reach the server wants tokens (EDGEWORTH_TOKENS), or --insecure behind the name of the image.
+ENTRYPOINT ["edgeworth", "serve", "--host", "0.0.0.0", "--port", "8000"]

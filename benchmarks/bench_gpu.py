@@ -1,0 +1,61 @@
+"""How fast PPO trains on a GPU: a whole iteration as one recorded graph, against the same kernels launched one by one.
+
+Everybody learns the same game with the same network and settings, many episodes at a time, and they take turns within a round. Time is
+that of the clock on the wall, since the CPU has little to do: the fused backend beside them is one core of the same machine.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from benchmarks.bench_train import iteration_of, ratios
+from benchmarks.measuring import Measure, Progress, machine_facts, mark, measure_rates, repeated, summary
+from benchmarks.time_to_quality import Trainee
+from edgeworth.config import BargainingConfig
+from edgeworth.training.fused.learner import FusedLearner, shape_of
+from edgeworth.training.ppo import PPO
+from edgeworth.training.settings import PPOSettings
+from edgeworth.training.talks import SteppedTalks
+
+GAME = BargainingConfig()
+SETTINGS = PPOSettings(num_envs=4096, rollout=16, minibatch=16384)
+LABELS = {
+    "graph": "GPU, the iteration as one graph",
+    "eager": "GPU, kernel by kernel",
+    "stepped": "GPU, talks stepped on the CPU, updates as graphs",
+    "fused": "fused, one core",
+}
+WARM_UP = 5
+"""Iterations before anything is measured: the first are run, the fourth is recorded."""
+
+
+def run(repeats: int = 5, seconds: float = 2.0, seed: int = 0, progress: Progress = lambda *_: None) -> dict[str, Any]:
+    """Measure everybody."""
+    rates = measure_rates(contenders(seed), repeats, seconds, progress, LABELS)
+    return {
+        "quantity": "moves played and learnt from per second on the wall, median of the repeats; ratios within a repeat",
+        "seed": seed,
+        "repeats": repeats,
+        "seconds_per_repeat": seconds,
+        "settings": asdict(SETTINGS),
+        "machine": {**machine_facts(), "torch": torch.__version__, "gpu": torch.cuda.get_device_name()},
+        "entries": {name: {"label": LABELS[name], **summary(values)} for name, values in rates.items()},
+        "marks": [mark("one graph / kernel by kernel", ratios(rates["graph"], rates["eager"]), ">=", 5.0, "times")],
+    }
+
+
+def contenders(seed: int) -> dict[str, Measure]:
+    """Everybody who takes a turn."""
+    shape = shape_of(GAME, SETTINGS)
+    graph, eager, stepped = (PPO(GAME, SETTINGS, shape, seed, device="cuda") for _ in range(3))
+    eager._iteration.on_gpu = False
+    stepped.talks, stepped.unbroken = SteppedTalks(stepped.practice, stepped.scale, stepped.device), False
+    made: dict[str, Trainee] = {"graph": graph, "eager": eager, "stepped": stepped, "fused": FusedLearner(GAME, SETTINGS, shape, seed)}
+    for learner in made.values():
+        for _ in range(WARM_UP):
+            learner.iterate()
+    return {name: repeated(iteration_of(learner), time.perf_counter) for name, learner in made.items()}

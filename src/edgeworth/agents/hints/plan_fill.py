@@ -1,0 +1,107 @@
+"""Plans for all own sides of a game, asked of a language model beforehand and many at a time, so that a cache holds what runs will ask.
+
+Every own side plays talks in which all its offers are refused, once for each side that may open. Where the partner's counter-offers depend
+on the pool alone, these are all the talks that a plan can tell (`plan_tree.py`), but for those after a reply that was no hint, which tell
+what was really done; they are counted as `beyond`, and a run asks them itself. What the cache holds already is not asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.hints.llm import LanguageModelHints
+from edgeworth.agents.hints.plan_tree import wanted_order
+from edgeworth.agents.negotiators.greedy import Greedy
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.blind_plan import check_silent_partner
+from edgeworth.games.bargaining.contexts import own_sides
+from edgeworth.games.bargaining.vocabulary import ONGOING, UTILITY_LIMIT
+
+Progress = Callable[[str, int, int], None]
+Opens = Literal["agent", "partner"]
+
+EITHER: tuple[Opens, ...] = ("agent", "partner")
+ANYTHING = (UTILITY_LIMIT, UTILITY_LIMIT, UTILITY_LIMIT)
+"""The utilities of a partner that refuses whatever leaves it nothing."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What was asked."""
+
+    own_sides: int
+    """Own sides, whatever the order of their item types."""
+    openers: int
+    """Sides that may open."""
+    hints: int
+    """Hints that the talks came to."""
+    prompts: int
+    """Different questions among them."""
+    calls: int
+    """Questions that the cache did not know."""
+    rejected: int
+    """Replies that were no hints."""
+    beyond: int
+    """Replies that were no hints and left moves to make, after which a run may come to talks that were not played here."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def different_sides(config: BargainingConfig) -> NDArray[np.int16]:
+    """One context for every own side of a game, the most wanted item type first, with a partner that refuses what leaves it nothing."""
+    batch = BargainingBatch(config, 1)
+    check_silent_partner(batch)
+    from_table = bool(batch.rules[0]["from_table"])
+    sides = own_sides(config, batch.table if from_table else None)
+    orders = wanted_order(sides[:, :3], sides[:, 3:])
+    there = np.unique(np.concatenate([np.take_along_axis(part, orders, axis=1) for part in (sides[:, :3], sides[:, 3:])], axis=1), axis=0)
+    if config.normalize:
+        there = there[(there[:, :3] * there[:, 3:]).sum(axis=1) > 0]
+    return np.concatenate([there, np.tile(ANYTHING, (len(there), 1))], axis=1).astype(np.int16)
+
+
+def fill(
+    provider: LanguageModelHints, config: BargainingConfig, at_once: int, limit: int | None = None, progress: Progress | None = None
+) -> Filled:
+    """Ask for the plans of a game, so many own sides at a time; with a limit, of so many own sides, evenly spread."""
+    if not provider.as_plan:
+        raise InvalidOption("Only plans can be asked for beforehand; make the provider with as_plan.")
+    sides = different_sides(config)
+    if limit is not None and limit < len(sides):
+        sides = sides[np.linspace(0, len(sides) - 1, limit).round().astype(int)]
+    games = [replace(config, opens=opens) for opens in (EITHER if config.opens == "random" else (config.opens,))]
+    hints = rejected = beyond = done = 0
+    for game in games:
+        for some in (sides[begin : begin + at_once] for begin in range(0, len(sides), at_once)):
+            for due, given, last in _refused_talks(provider, game, some):
+                hints, rejected, beyond = hints + due, rejected + due - given, beyond + last
+                if progress is not None:
+                    progress(f"{hints:,} hints", done, len(games) * len(sides))
+            done += len(some)
+    counters = provider.asked.counters.snapshot()
+    return Filled(len(sides), len(games), hints, counters["prompts"], counters["calls"], rejected, beyond)
+
+
+def _refused_talks(provider: LanguageModelHints, game: BargainingConfig, contexts: NDArray[np.int16]) -> Iterator[tuple[int, int, int]]:
+    """Talks in which the agent asks for everything: at every move, how many hints were due, given, and missing with moves left."""
+    batch = BargainingBatch(game, len(contexts))
+    batch.rules["sudden_end"] = 0.0  # to hear the talks out; the prompt tells the chance all the same
+    batch.seed(0)
+    batch.reset(contexts)
+    while (going := batch.state["outcome"] == ONGOING).any():
+        hints = provider.give(batch, going)
+        part = batch.selected(going)
+        acts, shares = Greedy().choose(part)
+        part.step(acts, shares)
+        batch.write_back(part, going)
+        later = batch.state["outcome"] == ONGOING
+        yield int(going.sum()), int(hints.given.sum()), int((going & later & ~hints.given).sum())

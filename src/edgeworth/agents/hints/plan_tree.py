@@ -1,0 +1,179 @@
+"""Talks as a plan tells them: what was advised in the place of what was done, and the item type that is worth most first.
+
+A provider that is asked for a plan gives the same hint in all talks that agree in the own side, in what the partner said and in the move's
+place. Such talks are one path through a tree: it begins with the own side, its item types in order of their worth, and with what a
+partner that opens says; every own move, told as it was advised, and the reply to it lead one step further. Advice to PROPOSE or INSIST is
+told as it was given. Other advice would have ended the talks, and is told as the offer that comes nearest to it: AGREE as proposing the
+very deal that was to be accepted, END as proposing its share, DISAGREE as asking for everything, which nobody grants. Where there was no
+advice, the move that was really made is told.
+
+A hint is asked for once per place in the tree, all that are new to a batch in one call per own move; a hint that was not due when its
+move was made is asked for when a later one needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.hints.advice import AdviceBook
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.hints import Hint
+from edgeworth.games.bargaining.state import HISTORY_LINE
+from edgeworth.games.bargaining.talks import History, triple_of
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, INSIST, ITEM_TYPES, PARTNER, PROPOSE, UTILITY_LIMIT
+from edgeworth.protocol import Reason, Rejection
+
+UNKNOWN = -1
+OFFERS = (PROPOSE, INSIST)
+
+
+@dataclass(frozen=True)
+class OwnSide:
+    """What the agent knows before anybody speaks, the most wanted item type first."""
+
+    max_turns: int
+    counts: Triple
+    points: tuple[float, ...]
+    """Per unit, as the prompt tells them."""
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A moment of the talks at which the agent is to move, as the plan tells them."""
+
+    side: OwnSide
+    told: bytes
+    """The moves so far, as the rules write them down."""
+    number: int = UNKNOWN
+    """Its hint in the book of advice."""
+    own: bytes | None = None
+    """How the move at this place is told later; None where the real one is."""
+    steps: dict[bytes, Place] = field(default_factory=dict)
+    """The next places, by the reply, or by the real move and the reply."""
+
+    @property
+    def history(self) -> History:
+        """The moves so far."""
+        return History(self.told)
+
+    @property
+    def offer(self) -> Triple | None:
+        """What the partner's standing offer leaves the agent, if there is one."""
+        for move in reversed(self.history):
+            if move.side == PARTNER and move.act in OFFERS and move.share is not None:
+                return triple_of([n - s for n, s in zip(self.side.counts, move.share, strict=True)])
+        return None
+
+    @property
+    def mask(self) -> tuple[int, ...]:
+        """The acts that are legal: all, but AGREE only to an offer."""
+        return (1, 1, int(self.offer is not None), 1, 1)
+
+    def observed(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Observation and `info` of this moment, as far as a prompt tells them."""
+        heard = [move.act for move in self.history if move.side == PARTNER]
+        observation = {
+            "counts": self.side.counts,
+            "my_utilities": self.side.points,
+            "last_partner_act": heard[-1] if heard else 0,
+            "last_partner_offer_for_me": self.offer or (0, 0, 0),
+            "turns_remaining": self.side.max_turns - len(self.history),
+        }
+        return observation, {"partner_has_spoken": bool(heard), "action_mask": self.mask, "history": self.history}
+
+    def take(self, number: int, advice: Hint | Rejection) -> None:
+        """Keep the hint for this place."""
+        self.number = number
+        if isinstance(advice, Hint):
+            act = advice.act if advice.act in OFFERS else PROPOSE
+            self.own = bytes((AGENT, act, *self._asked(advice)))
+
+    def _asked(self, advice: Hint) -> Triple:
+        """The share that comes nearest to the advice."""
+        if advice.act == AGREE and self.offer is not None:
+            return self.offer
+        return self.side.counts if advice.act == DISAGREE else advice.share
+
+    def next(self, own: bytes, reply: bytes) -> Place:
+        """Where the talks stand after the agent's real move and the reply to it."""
+        step = own + reply if self.own is None else reply
+        place = self.steps.get(step)
+        if place is None:
+            place = self.steps[step] = Place(self.side, self.told + (self.own or own) + reply)
+        return place
+
+
+Answers = Callable[[list[Place]], Sequence[Hint | Rejection]]
+
+
+def wanted_order(counts: NDArray[Any], points: NDArray[Any]) -> NDArray[np.int64]:
+    """The item types from the most to the least wanted: by points, then by how many there are, then as they stand; (N, 3)."""
+    return np.asarray(np.lexsort((-counts, -points), axis=1), np.int64)
+
+
+class PlanTree:
+    """All places that talks under one set of rules have come to, and the hints there."""
+
+    def __init__(self) -> None:
+        self.advice = AdviceBook()
+        self._roots: dict[bytes, Place] = {}
+
+    def numbers(
+        self, batch: BargainingBatch, due: NDArray[np.bool_], ask: Answers
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Place]]:
+        """The hints of the episodes that are due, as numbers in the book, with the order of their item types and their places."""
+        roots, talks, orders = self._begun(batch, due)
+        failed: dict[Place, int] = {}
+        places, numbers = list(roots), [UNKNOWN] * len(roots)
+        waiting = list(range(len(roots)))
+        while waiting:
+            for i in waiting:
+                places[i], talks[i], numbers[i] = self._advance(places[i], talks[i], failed)
+            waiting = [i for i in waiting if numbers[i] == UNKNOWN]
+            self._learn(list(dict.fromkeys(places[i] for i in waiting)), ask, failed)
+        return np.array(numbers, np.int64), orders, places
+
+    def _begun(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> tuple[list[Place], list[bytes], NDArray[np.int64]]:
+        """Where the talks of the episodes that are due began, what was said since, and the order of their item types."""
+        turns, longest = batch.state["turn"][due].tolist(), batch.config.max_turns
+        halves = batch.views[due][:, : 2 * ITEM_TYPES]
+        points = batch.features()[due, 3:6] * UTILITY_LIMIT if batch.config.normalize else halves[:, 3:]
+        orders = wanted_order(halves[:, :3], points)
+        lines = batch.state["history"][due, :longest]
+        lines[:, :, 2:] = np.take_along_axis(lines[:, :, 2:], orders[:, None, :], axis=2)
+        keys = np.concatenate([np.take_along_axis(part, orders, axis=1) for part in (halves[:, :3], halves[:, 3:])], axis=1).astype(np.int8)
+        said, sides, roots, talks = lines.tobytes(), keys.tobytes(), [], []
+        for i, turn in enumerate(turns):
+            begin, opened = i * longest * HISTORY_LINE, turn % 2 * HISTORY_LINE
+            opening = said[begin : begin + opened]
+            key = sides[2 * ITEM_TYPES * i : 2 * ITEM_TYPES * (i + 1)] + opening
+            root = self._roots.get(key)
+            if root is None:
+                side = OwnSide(longest, triple_of(halves[i, :3][orders[i]]), tuple(points[i][orders[i]].tolist()))
+                root = self._roots[key] = Place(side, opening)
+            roots.append(root)
+            talks.append(said[begin + opened : begin + turn * HISTORY_LINE])
+        return roots, talks, orders
+
+    def _advance(self, place: Place, talk: bytes, failed: dict[Place, int]) -> tuple[Place, bytes, int]:
+        """Follow the talks as far as hints are known; returns the place, what is left of the talks, and at their end the hint."""
+        while True:
+            number = place.number if place.number != UNKNOWN else failed.get(place, UNKNOWN)
+            if number == UNKNOWN or not talk:
+                return place, talk, number
+            place, talk = place.next(talk[:HISTORY_LINE], talk[HISTORY_LINE : 2 * HISTORY_LINE]), talk[2 * HISTORY_LINE :]
+
+    def _learn(self, places: list[Place], ask: Answers, failed: dict[Place, int]) -> None:
+        """Ask for the hints at these places; where nobody answers, it is asked again another time."""
+        for place, advice in zip(places, ask(places) if places else (), strict=True):
+            number = self.advice.add(advice)
+            if isinstance(advice, Rejection) and advice.reason is Reason.NO_REPLY:
+                failed[place] = number
+            else:
+                place.take(number, advice)

@@ -1,0 +1,289 @@
+"""What self-play comes to: pool and naive, several seeds each, in the classic game and in one of three moves.
+
+Every agent is trained, then frozen, and from then on makes its likeliest moves. It plays itself in the two-player game; a best response is
+trained against it, and where the talks are short the exact one is computed (`exploitability.py`); and it plays opponents that it has never
+met: partners of the rules, the clone of people, and the agent of another seed. The expert in the box, which learnt against the heuristic
+partner alone, is measured beside them. All play the same seeds. Runs have folders of their own, so a report that was interrupted goes on
+where it stopped.
+
+Means over training seeds come with a 95 % t interval over seeds, single seeds with a 95 % bootstrap interval over episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.negotiators.boxed import FOLDER
+from edgeworth.agents.negotiators.learned import Learned
+from edgeworth.agents.policy_layout import PolicyShape
+from edgeworth.evaluation.deals import deal_quality
+from edgeworth.evaluation.episodes import Episodes, play_seeds
+from edgeworth.evaluation.exploitability import LONGEST, both_roles, exact_gains, last_offer_share, trained_gains
+from edgeworth.evaluation.pairs import Player, laid_table, play_pair
+from edgeworth.evaluation.statistics import Estimate, mean, over_seeds, ratio
+from edgeworth.evaluation.study import Cell, Progress, Study, game_of_cell, run_folder, train_all, training_facts
+from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Side
+from edgeworth.runlog import CHECKPOINTS, LAST, Checkpoint, read_checkpoint, write_checkpoint
+from edgeworth.training.settings import merged
+
+QUANTITY = (
+    "likeliest moves of the last checkpoint; shares are sums of rewards / sums of the agent's maxima; pareto_rate: efficient deals / deals;"
+    " nash_ratio: sum of Nash products / sum of largest ones; exploitability: what a best response earns against the frozen agent less what"
+    " the agent earns against itself, as a share of the maximum, over both roles; means over training seeds with 95 % t intervals"
+)
+CONFIG = "self_play.yaml"
+GAMES: dict[str, dict[str, Any]] = {
+    "classic": {"env": {"scenario": "classic"}},
+    "short": {"env": {"scenario": "classic", "max_turns": LONGEST}, "num_train_steps": 4_000_000, "self_play": {"snapshot_every": 250_000}},
+}
+"""The classic game, and the same talks with three moves, whose best response can be computed."""
+KINDS: dict[str, dict[str, Any]] = {"pool": {}, "naive": {"self_play": {"past_selves": 0, "latest": 1.0}}}
+BOXED = ("pool", "classic")
+"""Whose first seed goes into the box."""
+OPPONENTS = ("heuristic", "conceder", "human_clone")
+"""Whom nobody has met while learning."""
+STRANGER = "another_seed"
+LAST_OFFERS = 2_000
+"""Most contexts for which the last offer's value is computed."""
+EXPERT, EXPERTS_GAME = "expert", "classic"
+"""The reference, and the game in which it was trained."""
+OF_TALKS = ("share_of_maximum", "opener_share", "responder_share", "deal_rate", "pareto_rate", "nash_ratio", "length")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is trained and played."""
+
+    seeds: tuple[int, ...] = (0, 1, 2)
+    steps: int | None = None
+    """Moves per run, instead of those in the settings: for a trial."""
+    response_steps: int = 4_000_000
+    """Moves of a best response's training."""
+    episodes: int = 20_000
+    contexts: int = 100
+    """Contexts in which the exact best response is computed."""
+    evaluation_seed: int = 1_000_000
+
+    @property
+    def played(self) -> NDArray[np.int64]:
+        """The seeds of the episodes."""
+        return np.arange(self.evaluation_seed, self.evaluation_seed + self.episodes, dtype=np.int64)
+
+
+# Training
+
+
+def cell_of(kind: str, game: str) -> Cell:
+    """One kind of self-play in one game."""
+    return Cell(f"{kind}, {game}", CONFIG, merged(GAMES[game], KINDS[kind]))
+
+
+def response_cell(kind: str, game: str, agent: Path, plan: Plan) -> Cell:
+    """A best response to a frozen agent: self-play whose pool is that agent and stays so."""
+    opponent = {"past_selves": 0, "latest": 0.0, "members": [str(agent)], "likeliest": True}
+    change = merged(GAMES[game], {"num_train_steps": plan.response_steps, "self_play": opponent})
+    return Cell(f"best response to {kind}, {game}", CONFIG, change)
+
+
+def checkpoint_of(runs: Path, cell: Cell, seed: int) -> Path:
+    """The last checkpoint of a run."""
+    return run_folder(runs, cell, seed) / CHECKPOINTS / LAST
+
+
+def train(plan: Plan, runs: Path, workers: int, progress: Progress | None = None) -> dict[tuple[str, str, int], Path]:
+    """Train all agents, then a best response to each; returns the responses' checkpoints by kind, game and seed."""
+    pairs = [(kind, game) for game in GAMES for kind in KINDS]
+    about = "self-play"
+    train_all(Study(about, tuple(cell_of(*pair) for pair in pairs), plan.seeds, steps=plan.steps), runs, workers, progress)
+    responses: dict[tuple[str, str, int], Path] = {}
+    for seed in plan.seeds:
+        cells = {pair: response_cell(*pair, checkpoint_of(runs, cell_of(*pair), seed), plan) for pair in pairs}
+        if seed == plan.seeds[0]:
+            cells[EXPERT, EXPERTS_GAME] = response_cell(EXPERT, EXPERTS_GAME, FOLDER / EXPERTS_GAME, plan)
+        train_all(Study(about, tuple(cells.values()), (seed,)), runs, workers, progress)
+        responses |= {(*pair, seed): checkpoint_of(runs, cell, seed) for pair, cell in cells.items()}
+    return responses
+
+
+# Measuring
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One agent: the numbers of its row, and what it earned against each opponent, to be compared with another's."""
+
+    row: dict[str, Any]
+    against: Mapping[str, Episodes]
+
+
+def player(checkpoint: Path) -> Player:
+    """A frozen agent, able to take either chair."""
+    return Player(str(checkpoint), {side: Learned(checkpoint) for side in (AGENT, PARTNER)})
+
+
+def talks_with_itself(episodes: Episodes, opened: NDArray[np.bool_], reservation: tuple[float, float]) -> dict[str, Estimate | None]:
+    """Every measure of an agent's talks with itself; `opened` says where the agent, not the partner, spoke first."""
+    quality, agreed = deal_quality(episodes.contexts, episodes.deal, episodes.agreed, reservation), episodes.agreed
+    return {
+        "share_of_maximum": ratio(episodes.reward, episodes.maximum),
+        "opener_share": ratio(episodes.reward[opened], episodes.maximum[opened]),
+        "responder_share": ratio(episodes.reward[~opened], episodes.maximum[~opened]),
+        "deal_rate": mean(agreed.astype(np.float64)),
+        "pareto_rate": mean(quality.pareto[agreed].astype(np.float64)) if agreed.any() else None,
+        "nash_ratio": ratio(quality.nash, quality.best_nash),
+        "length": mean(episodes.turns.astype(np.float64)),
+    }
+
+
+def measure_agent(plan: Plan, cell: Cell, agent: Path, stranger: Path | None, response: Path) -> Measured:
+    """All numbers of one agent."""
+    game, seeds = game_of_cell(cell), plan.played
+    itself = play_pair(game, player(agent), player(agent), seeds)
+    opened = laid_table(game, seeds).state["opener"] == AGENT
+    numbers = talks_with_itself(itself, opened, game.reservation)
+    gains = trained_gains(play_pair(game, player(response), player(agent), seeds), itself)
+    against = {name: play_seeds(replace(game, partner=name), Learned(agent), seeds) for name in OPPONENTS}
+    if stranger is not None:
+        against[STRANGER] = play_pair(game, player(agent), player(stranger), seeds)
+    row: dict[str, Any] = {
+        **{name: _plain(number) for name, number in numbers.items()},
+        "exploitability_trained": gains.share().as_dict(),
+        "exploitability_exact": None,
+        "against": {name: ratio(played.reward, played.maximum).as_dict() for name, played in against.items()},
+    }
+    if game.max_turns <= LONGEST:
+        exact = exact_gains(game, Learned(agent), plan.contexts, plan.evaluation_seed)
+        row["exploitability_exact"] = both_roles(exact).share().as_dict()
+        row["exact_by_role"] = {role: exact[side].share().as_dict() for role, side in (("opener", Side.AGENT), ("responder", Side.PARTNER))}
+    return Measured(row, against)
+
+
+def measure(
+    plan: Plan, runs: Path, responses: Mapping[tuple[str, str, int], Path], progress: Progress | None = None
+) -> list[dict[str, Any]]:
+    """The rows of all games: both kinds of self-play, and what the pool gains over naive against each opponent."""
+    rows, done, total = [], 0, len(GAMES) * len(KINDS) * len(plan.seeds)
+    for game in GAMES:
+        found: dict[str, list[Measured]] = {}
+        for kind in KINDS:
+            cell = cell_of(kind, game)
+            agents = [checkpoint_of(runs, cell, seed) for seed in plan.seeds]
+            for number, seed in enumerate(plan.seeds):
+                if progress is not None:
+                    progress(f"measuring {cell.name}, seed {seed}", done, total)
+                stranger = agents[(number + 1) % len(agents)] if len(agents) > 1 else None
+                one = measure_agent(plan, cell, agents[number], stranger, responses[kind, game, seed])
+                found.setdefault(kind, []).append(one)
+                done += 1
+        rows.append(
+            {
+                "game": game,
+                "max_turns": game_of_cell(cell_of("pool", game)).max_turns,
+                "kinds": {kind: summary(plan, cell_of(kind, game), runs, agents) for kind, agents in found.items()},
+                "pool_less_naive": differences(found["pool"], found["naive"]),
+                "head_to_head": head_to_head(plan, runs, game),
+            }
+        )
+    return rows
+
+
+def summary(plan: Plan, cell: Cell, runs: Path, agents: Sequence[Measured]) -> dict[str, Any]:
+    """One kind of self-play in one game: means over seeds, and every seed."""
+    names = (*OF_TALKS, "exploitability_trained", "exploitability_exact")
+    return {
+        **{name: _over([one.row[name] for one in agents]) for name in names},
+        "against": {name: _over([one.row["against"][name] for one in agents]) for name in agents[0].against},
+        "settings": {"config": CONFIG, "change": dict(cell.change), "moves": cell.settings(0, plan.steps).num_train_steps},
+        "seeds": [
+            {"seed": seed, **training_facts(run_folder(runs, cell, seed)), **one.row} for seed, one in zip(plan.seeds, agents, strict=True)
+        ],
+    }
+
+
+def head_to_head(plan: Plan, runs: Path, game: str) -> dict[str, Any]:
+    """What the pool's agents earn less what naive ones do, each pair of one seed at one table."""
+    config = game_of_cell(cell_of("pool", game))
+    won = []
+    for seed in plan.seeds:
+        pool, naive = (player(checkpoint_of(runs, cell_of(kind, game), seed)) for kind in ("pool", "naive"))
+        played = play_pair(config, pool, naive, plan.played)
+        won.append(float((played.reward - played.partner_reward).sum() / played.maximum.sum()))
+    return over_seeds(won).as_dict()
+
+
+def reference(plan: Plan, response: Path) -> dict[str, Any]:
+    """The expert in the box, measured like the others."""
+    cell = cell_of("pool", EXPERTS_GAME)
+    return {"name": EXPERT, "game": EXPERTS_GAME, **measure_agent(plan, cell, FOLDER / EXPERTS_GAME, None, response).row}
+
+
+def differences(pool: Sequence[Measured], naive: Sequence[Measured]) -> dict[str, Any]:
+    """What the pool earns more than naive self-play against each opponent, on the same episodes, seed by seed; and its exploitability."""
+    gained = {
+        name: over_seeds(
+            [
+                float((a.against[name].reward - b.against[name].reward).sum() / a.against[name].maximum.sum())
+                for a, b in zip(pool, naive, strict=True)
+            ]
+        ).as_dict()
+        for name in pool[0].against
+    }
+    less = {}
+    for name in ("exploitability_trained", "exploitability_exact"):
+        if pool[0].row[name] is not None:
+            pairs = [a.row[name]["value"] - b.row[name]["value"] for a, b in zip(pool, naive, strict=True)]
+            less[name] = over_seeds(pairs).as_dict()
+    return {"against": gained, **less}
+
+
+def _over(numbers: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """The mean over seeds of a number that every one of them has."""
+    known = [number["value"] for number in numbers if number is not None]
+    return over_seeds(known).as_dict() if len(known) == len(numbers) else None
+
+
+def _plain(number: Estimate | None) -> dict[str, Any] | None:
+    return None if number is None else number.as_dict()
+
+
+def run_report(plan: Plan, runs: Path, workers: int, progress: Progress | None = None) -> dict[str, Any]:
+    """Train, freeze, exploit and compare; a dictionary for JSON."""
+    responses = train(plan, runs, workers, progress)
+    classic = game_of_cell(cell_of("pool", EXPERTS_GAME))
+    return {
+        "quantity": QUANTITY,
+        "training_seeds": list(plan.seeds),
+        "episodes": plan.episodes,
+        "evaluation_seeds": f"{plan.evaluation_seed} to {plan.evaluation_seed + plan.episodes - 1}",
+        "exact_contexts": plan.contexts,
+        "response_moves": plan.response_steps,
+        "last_offer_share": last_offer_share(classic, min(plan.episodes, LAST_OFFERS), plan.evaluation_seed).as_dict(),
+        "games": measure(plan, runs, responses, progress),
+        "reference": reference(plan, responses[EXPERT, EXPERTS_GAME, plan.seeds[0]]),
+    }
+
+
+def put_into_box(plan: Plan, runs: Path, result: Mapping[str, Any], box: Path, command: str) -> None:
+    """Write the network of the pool's first seed in the classic game, with its card."""
+    kind, game = BOXED
+    kept = read_checkpoint(checkpoint_of(runs, cell_of(kind, game), plan.seeds[0]))
+    row = next(row for row in result["games"] if row["game"] == game)["kinds"][kind]
+    card = {
+        "what": f"A negotiator that learnt by self-play with a pool of past selves, both sides of the table, in the scenario {game}.",
+        "what_it_is_not": "It was never shown the partners of the rules, nor people; what it earns against them is below.",
+        "config": CONFIG,
+        "command": command,
+        "episodes": result["episodes"],
+        "evaluation_seeds": result["evaluation_seeds"],
+        "quantity": result["quantity"],
+        **{name: value for name, value in row["seeds"][0].items() if value is not None},
+    }
+    facts = {name: value for name, value in kept.facts.items() if name not in ("progress", "digest")}
+    network = {name: kept.tensors[name] for name in PolicyShape(**kept.facts["shape"]).tensors()}
+    write_checkpoint(box, Checkpoint(network, {**facts, "card": card}))

@@ -1,0 +1,176 @@
+"""What a study compares, as its YAML file in `configs/studies/` says: cells written one by one, or as a grid.
+
+A cell is a settings file with changes. A grid is a cross product: every value of an axis has changes of its own, and a cell takes one value
+of every axis, in their order. An axis that makes no difference to some cells is left out there (`without`), so that these are trained
+once. A cell of a grid is named after its values.
+
+    grid:
+      change: {num_train_steps: 1000000}
+      axes:
+        algo: {PPO: {config: ppo_fast.yaml}, REINFORCE: {config: reinforce_fast.yaml}}
+        hints: {none: {}, bayes: {hints: {mode: bayes}}}
+        cadence: {k = 1: {hints: {k: 1}}, k = 3: {hints: {k: 3}}}
+      without: {cadence: {hints: [none]}}
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from edgeworth import catalog
+from edgeworth.config import build, config_folder, load_yaml
+from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.training.settings import TrainSettings, load_settings, merged
+
+CONFIG = "config"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kind of agent."""
+
+    name: str
+    config: str
+    """A file in `configs/`."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """What is changed in it."""
+    at_least: float | None = None
+    """The share of the maximum that it should reach."""
+    below_bayes: float | None = None
+    """How far below the blind Bayes plan it may stay, in shares of the maximum."""
+    box: str | None = None
+    """The name under which its first seed's network goes into the box, where a box is named."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Its place in a grid: the value of every axis."""
+
+    def settings(self, seed: int, steps: int | None = None) -> TrainSettings:
+        """The settings of one of its runs."""
+        shorter = {} if steps is None else {"num_train_steps": steps}
+        return load_settings(config_folder() / self.config, merged(self.change, {"seed": seed, **shorter}))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells as a cross product."""
+
+    axes: Mapping[str, Any]
+    """By axis and value: the changes that make it, and where it is chosen there, the settings file (`config`)."""
+    without: Mapping[str, Any] = field(default_factory=dict)
+    """Axes that some cells do without: by axis, another axis and those of its values."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """What is changed in every cell."""
+
+    def __post_init__(self) -> None:
+        for axis, values in self.axes.items():
+            if not isinstance(values, Mapping) or not values:
+                raise InvalidOption(f"The axis {axis} of the grid is {values!r}; expected its values, each with what it changes.")
+        for axis, others in self.without.items():
+            self._check(axis)
+            if not isinstance(others, Mapping):
+                raise InvalidOption(f"without {axis} is {others!r}; expected another axis with a list of its values.")
+            for other, values in others.items():
+                self._check(other, values)
+
+    def _check(self, axis: str, values: Sequence[str] = ()) -> None:
+        if axis not in self.axes:
+            raise UnknownName("axis of the grid", axis, self.axes)
+        for value in values:
+            if value not in self.axes[axis]:
+                raise UnknownName(f"value of the axis {axis}", value, self.axes[axis])
+
+    def cells(self) -> list[Cell]:
+        """Every combination that differs from the others."""
+        found: dict[tuple[tuple[str, str], ...], Cell] = {}
+        for combination in itertools.product(*self.axes.values()):
+            values = dict(zip(self.axes, (str(value) for value in combination), strict=True))
+            values = {axis: value for axis, value in values.items() if not self._left_out(axis, values)}
+            if tuple(values.items()) not in found:
+                found[tuple(values.items())] = self._cell(values)
+        return list(found.values())
+
+    def _left_out(self, axis: str, values: Mapping[str, str]) -> bool:
+        return any(values[other] in those for other, those in self.without.get(axis, {}).items())
+
+    def _cell(self, values: dict[str, str]) -> Cell:
+        name, change = ", ".join(values.values()), dict(self.change)
+        for axis, value in values.items():
+            change = merged(change, self.axes[axis][value] or {})
+        if not isinstance(change.get(CONFIG), str):
+            raise InvalidOption(f"The cell {name} of the grid has no settings file; give `config` to the values of one axis.")
+        return Cell(name, change.pop(CONFIG), change, values=values)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is compared."""
+
+    about: str
+    cells: tuple[Cell, ...]
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    episodes: int = 20_000
+    yardstick_episodes: int = 3_000
+    evaluation_seed: int = 1_000_000
+    """The first seed of the episodes that are played."""
+    steps: int | None = None
+    """Moves per run, instead of those in the settings: for a trial."""
+    baseline: Mapping[str, str] = field(default_factory=dict)
+    """The values of a grid with which the cells are compared that differ in them alone."""
+    play_with: tuple[str, ...] = ()
+    """Hint providers that agents which learnt with hints are also played with, instead of their own; `none` takes the hints away."""
+    figure: str = "edgeworth.evaluation.study_figures:draw_study"
+    """What draws its result."""
+
+    def __post_init__(self) -> None:
+        if not self.cells or not self.seeds:
+            raise InvalidOption(f"The study has {len(self.cells)} cells and {len(self.seeds)} seeds; it needs one of each at least.")
+        names = [folder_name(cell.name) for cell in self.cells]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise InvalidOption(f"Two cells of the study have the name {min(twice)}; runs are kept by name, so give each its own.")
+        for provider in self.play_with:
+            if provider not in catalog.HINTS:
+                raise UnknownName("hint provider", provider, catalog.HINTS)
+
+    def baseline_of(self, cell: Cell) -> Cell | None:
+        """The cell that it is compared with: with the values of the baseline, and in all else like it."""
+        for other in self.cells if self.baseline else ():
+            like = {**cell.values, **self.baseline}
+            if other is not cell and self.baseline.items() <= other.values.items() <= like.items():
+                return other
+        return None
+
+
+def load_study(path: Path, only: Sequence[str] = (), **changes: Any) -> Study:
+    """A study from its file; only some of its cells, or with other numbers, where that is asked for.
+
+    `only` names cells, or values of a grid with commas between, which mean all cells that have them.
+    """
+    given = {**load_yaml(path), **{name: value for name, value in changes.items() if value is not None}}
+    cells = [build(Cell, cell, "a cell of the study") for cell in given.pop("cells", None) or ()]
+    if "grid" in given:
+        cells += build(Grid, given.pop("grid"), "the grid of the study").cells()
+    chosen = [cell for cell in cells if not only or any(_meant(cell, name, cells) for name in only)]
+    lists: dict[str, Any] = {name: tuple(given[name]) for name in ("seeds", "play_with") if name in given}
+    study: Study = build(Study, {**given, **lists, "cells": tuple(chosen)}, "the study")
+    return study
+
+
+def _meant(cell: Cell, name: str, cells: Sequence[Cell]) -> bool:
+    """Whether a name is that of the cell, or names some of its values."""
+    names = [each.name for each in cells]
+    if name in names:
+        return cell.name == name
+    wanted, known = {part.strip() for part in name.split(",")}, {value for each in cells for value in each.values.values()}
+    if not wanted <= known:
+        raise UnknownName("cell of the study", name, [*names, *sorted(known)])
+    return wanted <= set(cell.values.values())
+
+
+def folder_name(name: str) -> str:
+    """A cell's name as that of a folder."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")

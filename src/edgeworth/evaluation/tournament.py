@@ -1,0 +1,251 @@
+"""A tournament: every negotiator against every other, in both seats, in every scenario, on the same seeded talks.
+
+The scenario gives the pools, the clock, the prices and who opens; its partner gives way to another negotiator, and nobody is told. Who has
+prepared for a partner plays what it has prepared for the scenario's own: `bayes` its blind plan, `oracle` its best response, `learned` the
+expert of this scenario. The scenario's own partner is one more opponent, which counts in no score.
+
+| measure | over talks |
+|---|---|
+| agent_share, partner_share | Σ reward / Σ worth of the whole pool, of either side |
+| deal_rate | deals / talks |
+| pareto_rate | efficient deals / deals |
+| nash_ratio | Σ Nash products of the deals (0 without one) / Σ largest Nash products |
+| score | mean of a negotiator's share over all others and both seats |
+
+Intervals are 95 % bootstraps over talks. All pairs and scenarios share their seeds, so the resamples are the same for all and differences
+of scores are paired. A rank is a range: behind those that are surely better, before those that are surely worse. Each comparison is made at
+95 %, with no correction for their number. One that cannot play a scenario is left out of it, with the reason.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.negotiators.named import negotiator_of
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import CannotPlay, InvalidOption
+from edgeworth.evaluation.deals import deal_quality
+from edgeworth.evaluation.episodes import Episodes, play_seeds
+from edgeworth.evaluation.pairs import Player, play_pair
+from edgeworth.evaluation.statistics import Estimate, from_resamples, resampled_sums
+from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, PARTNER
+
+QUANTITY = (
+    "shares: sum of rewards / sum of the worth of the whole pool to that side; score: mean share over all other negotiators and both"
+    " seats; 95 % bootstrap intervals over talks; ranks: by paired differences at 95 % each"
+)
+MEASURES = ("agent_share", "partner_share", "deal_rate", "pareto_rate", "nash_ratio")
+Numbers = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+"""Called with what is being played, how much is done and how much there is."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measures of one pairing: as estimates, and in every resample."""
+
+    values: Mapping[str, Estimate | None]
+    samples: Mapping[str, Numbers]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {name: None if found is None else found.as_dict() for name, found in self.values.items()}
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a negotiator gets on average; with its samples, by which scores are compared."""
+
+    name: str
+    estimate: Estimate
+    samples: Numbers
+
+
+def player_of(name: str) -> Player:
+    """A negotiator by name or path, ready for both seats."""
+    return Player(name, {AGENT: negotiator_of(name), PARTNER: negotiator_of(name)})
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse too few, the same twice, and names that nobody has."""
+    twice = [name for number, name in enumerate(names) if name in names[:number]]
+    if len(names) < 2 or twice:
+        raise InvalidOption(f"A tournament needs two or more different negotiators; given: {', '.join(names)}.")
+    for name in names:
+        negotiator_of(name)
+
+
+def run_tournament(
+    scenarios: Mapping[str, BargainingConfig], names: Sequence[str], episodes: int, seed: int, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Play all scenarios; a dictionary for JSON."""
+    check_names(names)
+    seeds = np.arange(seed, seed + episodes, dtype=np.int64)
+    games = len(scenarios) * len(names) * (len(names) + 2)
+    played = 0
+
+    def report(what: str, more: int) -> None:
+        nonlocal played
+        played += more
+        if progress is not None:
+            progress(what, played, games)
+
+    tables, found = [], []
+    for scenario, config in scenarios.items():
+        table, scores = play_scenario(scenario, config, names, seeds, report)
+        tables.append(table)
+        found.append(scores)
+    return {
+        "quantity": QUANTITY,
+        "episodes": episodes,
+        "seeds": f"{seed} to {seed + episodes - 1}",
+        "negotiators": list(names),
+        "scenarios": tables,
+        "overall": [] if len(found) < 2 else ranked(mean_scores([{score.name: score for score in scores} for scores in found])),
+    }
+
+
+def play_scenario(
+    scenario: str, config: BargainingConfig, names: Sequence[str], seeds: NDArray[np.int64], report: Callable[[str, int], None]
+) -> tuple[dict[str, Any], list[Score]]:
+    """Every pairing of one scenario, and what each negotiator gets in it."""
+    players, absent = rehearse(scenario, config, names, seeds[:1], report)
+    pairs = play_pairs(scenario, config, players, absent, seeds, report)
+    present = [name for name in names if name not in absent]
+    own = {}
+    for name in present:
+        report(f"{scenario}: {name} with {config.partner}", 1)
+        own[name] = measured(config, play_seeds(config, players[name].seats[AGENT], seeds))
+    scores = [mean_over_others(name, pairs) for name in present] if len(present) > 1 else []
+    table = {
+        "scenario": scenario,
+        "own_partner": config.partner,
+        "absent": absent,
+        "scores": [{**row, **parts_of_score(row["name"], pairs)} for row in ranked(scores)],
+        "pairs": [{"agent": agent, "partner": partner, **found.as_dict()} for (agent, partner), found in pairs.items()],
+        "with_own_partner": [{"agent": name, **found.as_dict()} for name, found in own.items()],
+    }
+    return table, scores
+
+
+def rehearse(
+    scenario: str, config: BargainingConfig, names: Sequence[str], seeds: NDArray[np.int64], report: Callable[[str, int], None]
+) -> tuple[dict[str, Player], dict[str, str]]:
+    """All negotiators, and the reasons of those who cannot play: found on one talk with themselves, before the long play begins."""
+    players, absent = {}, {}
+    for name in names:
+        report(f"{scenario}: rehearsing {name}", 1)
+        player = player_of(name)
+        try:
+            play_pair(config, player, player, seeds)
+        except CannotPlay as error:
+            absent[name] = error.reason
+        else:
+            players[name] = player
+    return players, absent
+
+
+def play_pairs(
+    scenario: str,
+    config: BargainingConfig,
+    players: Mapping[str, Player],
+    absent: dict[str, str],
+    seeds: NDArray[np.int64],
+    report: Callable[[str, int], None],
+) -> dict[tuple[str, str], Measured]:
+    """Every ordered pair; who turns out not to be able to play is written down as absent, and its pairs are dropped."""
+    pairs: dict[tuple[str, str], Measured] = {}
+    for agent, partner in itertools.product(players.values(), repeat=2):
+        report(f"{scenario}: {agent.name} with {partner.name}", 1)
+        if not {agent.name, partner.name} & absent.keys():
+            try:
+                pairs[agent.name, partner.name] = measured(config, play_pair(config, agent, partner, seeds))
+            except CannotPlay as error:
+                absent[error.who] = error.reason
+    return {both: found for both, found in pairs.items() if not set(both) & absent.keys()}
+
+
+def measured(config: BargainingConfig, episodes: Episodes) -> Measured:
+    """The measures of one pairing."""
+    quality = deal_quality(episodes.contexts, episodes.deal, episodes.agreed, config.reservation)
+    counts, theirs = episodes.contexts[:, :3], episodes.contexts[:, 6:9]
+    partner_maximum = np.full(len(counts), float(BUDGET)) if config.normalize else (counts * theirs).sum(1).astype(np.float64)
+    agreed, everything = episodes.agreed.astype(np.float64), np.ones(len(counts))
+    parts = np.stack([episodes.reward, episodes.partner_reward, agreed, quality.pareto.astype(np.float64), quality.nash], axis=1)
+    wholes = np.stack([episodes.maximum, partner_maximum, everything, agreed, quality.best_nash], axis=1)
+    sums = resampled_sums(np.concatenate([parts, wholes], axis=1))
+    above, below = sums[:, : len(MEASURES)], sums[:, len(MEASURES) :]
+    ratios = np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0.0)
+    values: dict[str, Estimate | None] = {}
+    for column, name in enumerate(MEASURES):
+        whole = wholes[:, column].sum()
+        n = int(agreed.sum()) if name == "pareto_rate" else len(counts)
+        values[name] = None if whole <= 0.0 else from_resamples(parts[:, column].sum() / whole, ratios[:, column], n)
+    return Measured(values, {name: ratios[:, column] for column, name in enumerate(MEASURES)})
+
+
+# Scores and ranks
+
+
+SHARES = {AGENT: "agent_share", PARTNER: "partner_share"}
+"""By seat: what is a negotiator's own share."""
+PARTS_OF_SCORE: dict[str, Mapping[int, str]] = {
+    "as_agent": {AGENT: "agent_share"},
+    "as_partner": {PARTNER: "partner_share"},
+    "deal_rate": {AGENT: "deal_rate", PARTNER: "deal_rate"},
+    "nash_ratio": {AGENT: "nash_ratio", PARTNER: "nash_ratio"},
+}
+"""What is told beside a score, as means over all others too: its two halves, and what comes of the talks for both sides."""
+
+
+def mean_over_others(name: str, pairs: Mapping[tuple[str, str], Measured], measures: Mapping[int, str] = SHARES) -> Score:
+    """The mean of a negotiator's measures, named by seat, over all others; by default its score."""
+    met = [
+        (found.values[measure], found.samples[measure])
+        for seat, measure in measures.items()
+        for both, found in pairs.items()
+        if both[seat] == name and both[1 - seat] != name
+    ]
+    known = [(estimate, samples) for estimate, samples in met if estimate is not None]
+    samples = np.mean([samples for _, samples in known], axis=0)
+    value = float(np.mean([estimate.value for estimate, _ in known]))
+    return Score(name, from_resamples(value, samples, known[0][0].n), samples)
+
+
+def parts_of_score(name: str, pairs: Mapping[tuple[str, str], Measured]) -> dict[str, Any]:
+    """What is told beside a score."""
+    return {label: mean_over_others(name, pairs, measures).estimate.as_dict() for label, measures in PARTS_OF_SCORE.items()}
+
+
+def mean_scores(scenarios: Sequence[Mapping[str, Score]]) -> list[Score]:
+    """The mean over scenarios, of those who played them all."""
+    everywhere = [name for name in scenarios[0] if all(name in scores for scores in scenarios)]
+    means = []
+    for name in everywhere:
+        scores = [found[name] for found in scenarios]
+        samples = np.mean([score.samples for score in scores], axis=0)
+        value = float(np.mean([score.estimate.value for score in scores]))
+        means.append(Score(name, from_resamples(value, samples, scores[0].estimate.n), samples))
+    return means
+
+
+def score_difference(score: Score, other: Score) -> Estimate:
+    """What one score has over another, resample by resample."""
+    return from_resamples(score.estimate.value - other.estimate.value, score.samples - other.samples, score.estimate.n)
+
+
+def ranked(scores: Sequence[Score]) -> list[dict[str, Any]]:
+    """Best first, each with the ranks it may have: only those surely better stand before it, only those surely worse behind it."""
+    order = sorted(scores, key=lambda score: -score.estimate.value)
+    rows = []
+    for score in order:
+        ahead = [score_difference(score, other) for other in order if other is not score]
+        better, worse = sum(difference.high < 0.0 for difference in ahead), sum(difference.low > 0.0 for difference in ahead)
+        rows.append({"name": score.name, "score": score.estimate.as_dict(), "ranks": [1 + better, len(order) - worse]})
+    return rows

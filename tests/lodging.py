@@ -1,0 +1,123 @@
+"""An application for tests to talk to: in this process, or as a server of its own on a free port."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi.testclient import TestClient
+
+from designs import SANE
+from edgeworth.server.app import create_app
+from edgeworth.server.serving import Worker, bound
+from edgeworth.server.settings import ServerSettings
+
+MECHANISM = SANE
+OFFER = {"act_type": 0, "oA": [1, 1, 1]}
+
+
+def settings_in(folder: Path, **changes: Any) -> ServerSettings:
+    """Settings with a store of one's own and without OpenEnv, which takes seconds to load."""
+    return ServerSettings(**{"store": f"sqlite:///{folder / 'sessions.sqlite'}", "openenv": False, **changes})
+
+
+@contextlib.contextmanager
+def client_of(settings: ServerSettings, **options: Any) -> Iterator[TestClient]:
+    """A client of the application in this process, called by a name that it answers to."""
+    with TestClient(create_app(settings), base_url="http://localhost", **options) as client:
+        yield client
+
+
+class Server:
+    """`edgeworth serve` as a process."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process, self.log = process, []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(line)
+
+    def address(self, seconds: float = 60.0) -> str:
+        """Where it serves, once it does."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            found = re.search(r"serving on (http://\S+?);", "".join(self.log))
+            if found is not None:
+                with contextlib.suppress(httpx.HTTPError):
+                    if httpx.get(found[1] + "/ready", timeout=2.0).status_code == 200:
+                        return found[1]
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError("The server did not start:\n" + "".join(self.log))
+
+    def stop(self, sig: int = signal.SIGTERM, seconds: float = 30.0) -> int:
+        """Tell it to stop, and wait."""
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        return self.process.wait(seconds)
+
+    def said(self) -> str:
+        """All of its log; call it after the end."""
+        self._reader.join(10.0)
+        return "".join(self.log)
+
+
+@contextlib.contextmanager
+def served(folder: Path, *flags: str, tokens: str = "") -> Iterator[Server]:
+    """A server process that is gone afterwards, whatever happens."""
+    store = f"sqlite:///{folder / 'sessions.sqlite'}"
+    environment = {**os.environ, "EDGEWORTH_STORE": store, "EDGEWORTH_TOKENS": tokens}
+    words = [sys.executable, "-m", "edgeworth", "serve", "--port", "0", "--no-openenv", *flags]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment, cwd=folder)
+    server = Server(process)
+    try:
+        yield server
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(20.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(10.0)
+
+
+@contextlib.contextmanager
+def in_thread(settings: ServerSettings) -> Iterator[tuple[Worker, int]]:
+    """A worker in a thread of this process, on a free port."""
+    listening = bound(settings)
+    worker = Worker(settings)
+    thread = threading.Thread(target=worker.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        until = time.monotonic() + 60.0
+        while not worker.started and time.monotonic() < until and thread.is_alive():
+            time.sleep(0.02)
+        assert worker.started
+        yield worker, listening.getsockname()[1]
+    finally:
+        worker.should_exit = True
+        thread.join(30.0)
+        listening.close()
+
+
+@contextlib.contextmanager
+def lodged(folder: Path, **changes: Any) -> Iterator[str]:
+    """The address of such a worker, with a store in a folder of its own."""
+    with in_thread(settings_in(folder, port=0, log_requests=False, **changes)) as (_, port):
+        yield f"http://127.0.0.1:{port}"
