@@ -1,0 +1,121 @@
+"""Servers as processes of their own: ours, and whoever it is compared with, started on a free port and stopped whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+START_SECONDS = 120.0
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+class ServerProcess:
+    """A server, what it said, and its workers."""
+
+    def __init__(self, command: Sequence[str], port: int, ready: str) -> None:
+        self.port = port
+        self.log: list[str] = []
+        self.born: dict[int, float] = {}
+        """When each worker was started, by its process id."""
+        self._ready = f"http://127.0.0.1:{port}{ready}"
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(line)
+            if '"worker_started"' in line:
+                self.born[int(json.loads(line)["pid"])] = time.monotonic()
+
+    def wait_until_ready(self) -> None:
+        """Until it answers, or an error with what it said."""
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self.process.poll() is None:
+            with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError), urllib.request.urlopen(self._ready, timeout=2):
+                return
+            time.sleep(0.05)
+        raise RuntimeError("The server did not start; it said:\n" + "".join(self.log[-40:]))
+
+    def workers(self) -> list[int]:
+        """The process ids of the workers that are alive."""
+        return [pid for pid in list(self.born) if _alive(pid)]
+
+    def cpu_seconds(self) -> float:
+        """Processor time that it and its living workers have used."""
+        ticks = 0
+        for pid in (self.process.pid, *self.workers()):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def failures(self) -> list[str]:
+        """Lines of the log that speak of a fault of the server."""
+        return [line for line in self.log if re.search(r'"level":\s*"(error|critical)"|Traceback', line)]
+
+    def kill(self) -> None:
+        """End everything at once, without a word."""
+        for pid in [self.process.pid, *self.workers()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        """Tell it to stop; kill what does not."""
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            pass
+        self.kill()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def free_port() -> int:
+    """A port of this machine that nobody has."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def our_server(store: str, port: int, workers: int = 1) -> ServerProcess:
+    """`edgeworth serve`."""
+    command = [sys.executable, "-m", "edgeworth", "serve", "--quiet", "--no-openenv", "--port", str(port), "--workers", str(workers)]
+    return ServerProcess([*command, "--store", store], port, "/ready")
+
+
+def echo_server(port: int) -> ServerProcess:
+    """OpenEnv's own server with an environment that echoes."""
+    return ServerProcess([sys.executable, "-m", "benchmarks.echo_server", str(port)], port, "/health")
+
+
+@contextlib.contextmanager
+def running(*servers: ServerProcess) -> Iterator[None]:
+    """Servers that are ready, and gone afterwards."""
+    try:
+        for server in servers:
+            server.wait_until_ready()
+        yield
+    finally:
+        for server in servers:
+            server.stop()

@@ -1,0 +1,123 @@
+"""Who may come in: owners by their tokens, this machine by its own name, pages by their origin.
+
+Without tokens everybody who reaches the server is the owner `local`; then, on a loopback address, the name that the client called is
+checked, so that a page in a browser cannot reach us by pointing its own name at this machine. A page from elsewhere is refused wherever
+it could change something, sockets included, unless its origin is on the list.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from edgeworth.server.refusals import Refused
+from edgeworth.server.settings import LOCAL, ServerSettings
+from edgeworth.server.wire import refusal
+
+OPEN = frozenset({"/", "/health", "/ready"})
+"""Paths that need no token: they tell nothing of anybody's."""
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+REFUSED_SOCKET = 1008
+ASKED = frozenset({b"host", b"origin", b"authorization"})
+
+
+class Owners:
+    """Tokens and whose they are, as digests."""
+
+    def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
+        self._digests = [(owner, hashlib.sha256(token.encode()).digest()) for owner, token in tokens]
+
+    def owner(self, authorization: str | None) -> str:
+        """The owner of a token; every token is compared, so that time tells nothing of them."""
+        if not self._digests:
+            return LOCAL
+        scheme, _, token = (authorization or "").partition(" ")
+        given = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).digest()
+        found = [owner for owner, digest in self._digests if hmac.compare_digest(digest, given)]
+        if scheme.lower() != "bearer" or not found:
+            said = "No token was sent." if authorization is None else "Nobody has the token that was sent."
+            raise Refused(401, "unauthorized", said, "Send the header `Authorization: Bearer TOKEN`.", "authorization")
+        return found[0]
+
+
+def host_name(host: str) -> str:
+    """A Host header without its port."""
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0].lower()
+
+
+class Access:
+    """Lets a request in as its owner, or answers it."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self.app, self.settings, self.owners = app, settings, Owners(settings.tokens)
+        self.checks_host = settings.checks_host
+        own = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.names = {"localhost", "127.0.0.1", "[::1]", own.lower(), *(name.lower() for name in settings.hosts)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            return await self.app(scope, receive, send)
+        sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in ASKED}
+        host, origin = sent.get(b"host", ""), sent.get(b"origin")
+        try:
+            self._check_host(host)
+            self._check_origin(scope, origin, host)
+            if origin is not None and origin in self.settings.origins:
+                if scope["type"] == "http" and scope["method"] == "OPTIONS":
+                    return await _preflight(origin, send)
+                send = _told(send, origin)
+            owner = LOCAL if scope["path"] in OPEN else self.owners.owner(sent.get(b"authorization"))
+        except Refused as refused:
+            return await _turn_away(refused, scope, receive, send)
+        scope.setdefault("state", {})["owner"] = owner
+        await self.app(scope, receive, send)
+
+    def _check_host(self, host: str) -> None:
+        if self.checks_host and host_name(host) not in self.names:
+            message = f"This server was called {host[:100]!r}; it answers to localhost and 127.0.0.1."
+            raise Refused(403, "unknown_host", message, "Call it by that name, or start it with --host-name NAME.", "host")
+
+    def _check_origin(self, scope: Scope, origin: str | None, host: str) -> None:
+        """Refuse a page from elsewhere that could change something."""
+        if origin is None or origin in self.settings.origins or (scope["type"] == "http" and scope["method"] in READING):
+            return
+        if origin.partition("://")[2].lower() != host.lower():
+            message = f"Pages from {origin[:100]!r} may not use this server."
+            raise Refused(403, "foreign_origin", message, "Start it with --origin to allow that.", "origin")
+
+
+async def _turn_away(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+    scope.setdefault("state", {})["code"] = refused.code
+    if scope["type"] == "http":
+        return await refusal(refused)(scope, receive, send)
+    await receive()  # the request for the connection
+    await send({"type": "websocket.close", "code": REFUSED_SOCKET, "reason": refused.message})
+
+
+async def _preflight(origin: str, send: Send) -> None:
+    headers = [
+        (b"access-control-allow-origin", origin.encode()),
+        (b"access-control-allow-methods", b"GET, POST, DELETE"),
+        (b"access-control-allow-headers", b"authorization, content-type"),
+        (b"access-control-max-age", b"600"),
+        (b"vary", b"origin"),
+    ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _told(send: Send, origin: str) -> Send:
+    """Tell the browser that a page of this origin may read the answer."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            extra = [(b"access-control-allow-origin", origin.encode()), (b"vary", b"origin")]
+            message = {**message, "headers": [*message.get("headers", ()), *extra]}
+        await send(message)
+
+    return sent

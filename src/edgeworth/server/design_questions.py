@@ -1,0 +1,142 @@
+"""What a designer is asked over the wire: a market as a client describes it, or as a session knows it.
+
+A description may leave things out. What was not told stays unknown (None): it is not zero, and a designer that would have used it says in
+`assumed` what it did without. A session knows everything, also the steps that an observation no longer shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgeworth.config import AuctionConfig
+from edgeworth.envs.daedalus_spaces import action_from
+from edgeworth.games.auction.action import DaedalusAction, mechanism_rows
+from edgeworth.games.auction.design_prompt import design_variables
+from edgeworth.games.auction.market_view import NOTHING_POSTED, RECENT_STEPS, MarketView
+from edgeworth.games.auction.state import PROXIES, SCORES
+from edgeworth.llm.prompt import NOTHING
+from edgeworth.server.live import LiveAuction, Opening
+from edgeworth.server.refusals import Refused
+
+USUAL_BIDDERS = AuctionConfig().n_agents
+Numbers = tuple[float, ...]
+
+
+class Past(NamedTuple):
+    """How a session came to where it is."""
+
+    opening: Opening
+    actions: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class DesignQuestion:
+    """A market before its next step, as far as it is known."""
+
+    round_number: int
+    episode_length: int
+    outcomes: tuple[Numbers, ...]
+    """Scores of the last steps that are known, oldest first."""
+    proxies: Numbers | None
+    mechanism: DaedalusAction | None
+    n_agents: int | None
+    seed: int
+    """For designers that draw."""
+    past: Past | None = None
+    """Where the question is about a session."""
+
+    @property
+    def bidders(self) -> int:
+        """How many there are, or are taken to be."""
+        return USUAL_BIDDERS if self.n_agents is None else self.n_agents
+
+    def unknown(self) -> list[str]:
+        """What is missing of an observation, and what a designer then goes by."""
+        played = self.round_number > 0
+        missing = {
+            f"n_agents: not given, taken to be {USUAL_BIDDERS}": self.n_agents is None,
+            "market_outcomes: not given for the last step, unknown to the designer": played and not self.outcomes,
+            "population_proxies: not given, unknown to the designer": played and self.proxies is None,
+            "current_mechanism: not given, unknown to the designer": played and self.mechanism is None,
+        }
+        return [name for name, is_missing in missing.items() if is_missing]
+
+    def view(self) -> MarketView:
+        """The market as designers of the package look at it, for those that know what they see; zeros where nothing is known."""
+        recent = np.zeros((1, RECENT_STEPS, len(SCORES)))
+        if self.outcomes:
+            recent[0, -len(self.outcomes) :] = self.outcomes
+        proxies = np.array([self.proxies or (0.0,) * len(PROXIES)])
+        posted = NOTHING_POSTED.copy() if self.mechanism is None else mechanism_rows([self.mechanism])
+        return MarketView(self.round_number, self.episode_length, self.bidders, recent, proxies, posted)
+
+    def variables(self) -> dict[str, str]:
+        """The market as a language model is told of it; what is not known is told as `none`."""
+        played = self.round_number > 0
+        observation = {
+            "round_number": self.round_number,
+            "episode_length": self.episode_length,
+            "n_agents": self.bidders,
+            "market_outcomes": self.outcomes or ((0.0,) * len(SCORES),),
+            "population_proxies": self.proxies or (0.0,) * len(PROXIES),
+            "current_mechanism": self.mechanism if self.mechanism is not None or not played else NOTHING_POSTED[0],
+        }
+        told = design_variables(observation)
+        known = {"outcomes_csv": self.outcomes, "proxies_csv": self.proxies, "current_mechanism_json": self.mechanism}
+        return {**told, **{name: NOTHING for name, value in known.items() if not value}}
+
+    def trail(self, most: int) -> list[MarketView] | None:
+        """What was to be seen before each of the first steps and after the last of them, or None where that is not known.
+
+        `most` is after how many steps a designer has learned all that it will.
+        """
+        if self.past is not None:
+            return views_of(self.past, most)
+        if self.round_number == 0:
+            return [self.view()]
+        if self.round_number > 1 or not self.outcomes or self.proxies is None or self.mechanism is None:
+            return None
+        first = DesignQuestion(0, self.episode_length, (), None, None, self.n_agents, self.seed)
+        return [first.view(), self.view()]
+
+
+def views_of(past: Past, most: int) -> list[MarketView]:
+    """The market of a session before each of its first steps and after the last of them, played again."""
+    live = LiveAuction(past.opening)
+    views = [live.markets.view()]
+    for action in past.actions[:most]:
+        live.step(action)
+        views.append(live.markets.view())
+    return views
+
+
+def question_from(observation: Mapping[str, Any], seed: int, past: Past | None = None) -> DesignQuestion:
+    """A question about a market as an observation describes it; outcomes and proxies by name, or as rows in their order."""
+    round_number, length = observation["round_number"], observation["episode_length"]
+    if round_number >= length:
+        message = f"round_number is {round_number} of {length}; expected a step that is still to come, 0 to {length - 1}."
+        raise Refused(409, "episode_over", message, "Open the next episode with POST /reset.", "round_number")
+    outcomes = [row_of(scores, SCORES) for scores in observation["market_outcomes"]]
+    if len(outcomes) > round_number:
+        message = f"market_outcomes has {len(outcomes)} steps, but round_number says that {round_number} have been played."
+        raise Refused(409, "contradiction", message, "Send both as the last observation has them.", "market_outcomes")
+    proxies, mechanism = observation.get("population_proxies"), observation.get("current_mechanism")
+    return DesignQuestion(
+        round_number,
+        length,
+        tuple(outcomes[-RECENT_STEPS:]),
+        None if proxies is None or not round_number else row_of(proxies, PROXIES),
+        None if mechanism is None or not round_number else action_from(mechanism),
+        observation.get("n_agents"),
+        seed,
+        past,
+    )
+
+
+def row_of(values: Any, names: tuple[str, ...]) -> Numbers:
+    """Numbers in their order."""
+    return tuple(values[name] for name in names) if isinstance(values, Mapping) else tuple(values)

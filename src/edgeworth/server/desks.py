@@ -1,0 +1,41 @@
+"""Desks side by side: everybody who answers one kind of question, found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic
+
+from edgeworth.errors import UnknownName
+from edgeworth.server.desk import Answer, Desk, Question, State
+
+
+class Desks(Generic[Question, Answer]):
+    """The desks of all who answer one kind of question, by their names."""
+
+    def __init__(self, kind: str, desks: Mapping[str, Desk[Question, Answer]]) -> None:
+        """`kind` is what errors call them."""
+        self.kind, self.desks = kind, desks
+
+    def checked(self, name: str) -> str:
+        """A name that is known, or an error with its neighbour."""
+        if name not in self.desks:
+            raise UnknownName(self.kind, name, self.desks)
+        return name
+
+    async def ask(self, name: str, question: Question) -> Answer:
+        """The answer of whoever has that name."""
+        return await self.desks[self.checked(name)].ask(question)
+
+    def warm_up(self, name: str) -> State:
+        """Let somebody get ready beforehand."""
+        return self.desks[self.checked(name)].warm_up()
+
+    def open(self) -> None:
+        """Take questions again after `close`."""
+        for desk in self.desks.values():
+            desk.open()
+
+    def close(self) -> None:
+        """Answer what waits, and let everybody go."""
+        for desk in self.desks.values():
+            desk.close()

@@ -1,0 +1,167 @@
+"""What a request may cost: the guard in front of the application.
+
+A body is read within a time and a length, decoded once, and refused here if it is not plain JSON: text that is not UTF-8, numbers that
+JSON does not have (NaN, Infinity), integers that nobody's 64 bits hold, nesting without end. How many requests are in hand, and how
+many an owner sends in a second, is counted here too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections import OrderedDict
+from typing import Any
+
+import orjson
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from edgeworth.server.refusals import Refused
+from edgeworth.server.settings import RequestLimits
+from edgeworth.server.wire import CHECKED, refusal
+
+LONG_NUMBER = re.compile(rb"[0-9]{16}")
+JSON_TYPE = re.compile(rb"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+OWNERS_WATCHED = 10_000
+
+
+def decoded(body: bytes, depth: int) -> Any:
+    """The JSON in a body, or a refusal that says what is wrong with it."""
+    if body.count(b"[") + body.count(b"{") > depth:
+        _check_depth(body, depth)
+    try:
+        if LONG_NUMBER.search(body):
+            json.loads(body, parse_int=_integer)  # orjson would make a rounded float of an integer that is too long
+        return orjson.loads(body)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        said = str(error) if isinstance(error, json.JSONDecodeError) else "it is not UTF-8 text"
+        raise Refused(400, "invalid_json", f"The body is not JSON: {said}.", "Send one JSON object in UTF-8.", "body") from None
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 20 or not -(2**63) <= (value := int(digits)) < 2**63:
+        raise Refused(422, "huge_integer", f"The integer {digits[:24]}… does not fit into 64 bits.", "Send a smaller one.", "body")
+    return value
+
+
+def _check_depth(body: bytes, depth: int) -> None:
+    """Refuse nesting beyond a depth; brackets inside of strings do not count."""
+    level, in_string, escaped = 0, False, False
+    for byte in body:
+        if in_string:
+            if escaped:
+                escaped = False
+            elif byte == 0x5C:
+                escaped = True
+            elif byte == 0x22:
+                in_string = False
+        elif byte == 0x22:
+            in_string = True
+        elif byte in b"[{":
+            level += 1
+            if level > depth:
+                raise Refused(400, "too_deep", f"The body is nested deeper than {depth} levels.", "Send a flatter one.", "body")
+        elif byte in b"]}":
+            level -= 1
+
+
+class Rate:
+    """A bucket for every owner: it fills steadily, and every request takes one out."""
+
+    def __init__(self, rate: float, burst: int) -> None:
+        self.rate, self.burst = rate, burst
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, owner: str) -> None:
+        """Count a request, or refuse it."""
+        now = time.monotonic()
+        level, last = self._buckets.pop(owner, (float(self.burst), now))
+        level = min(self.burst, level + (now - last) * self.rate)
+        self._buckets[owner] = (max(level - 1.0, 0.0) if level >= 1.0 else level, now)
+        if len(self._buckets) > OWNERS_WATCHED:
+            self._buckets.popitem(last=False)
+        if level < 1.0:
+            wait = max(1, int((1.0 - level) / self.rate + 0.999))
+            message = f"More than {self.rate:g} requests a second came from {owner}."
+            raise Refused(429, "too_fast", message, "Wait as long as Retry-After says.", retry_after=wait)
+
+
+class Guard:
+    """Counts, reads and checks a request before the application sees it."""
+
+    def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
+        self.app, self.limits = app, limits
+        self.rate = Rate(limits.rate, limits.burst)
+        self.in_hand = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        self.in_hand += 1
+        try:
+            try:
+                if self.in_hand > self.limits.requests:
+                    raise Refused(503, "busy", f"{self.limits.requests} requests are in hand.", "Try again in a moment.", retry_after=1)
+                self.rate.take(scope["state"]["owner"])
+                body = await self._body(scope, receive)
+                if scope["method"] in WITH_BODY and body:
+                    scope[CHECKED] = decoded(body, self.limits.depth)
+            except Refused as refused:
+                scope["state"]["code"] = refused.code
+                return await refusal(refused)(scope, receive, send)
+            await self.app(scope, _again(body, receive), send)
+        finally:
+            self.in_hand -= 1
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        length, kind = _declared(scope)
+        if length is not None and length > self.limits.body_bytes:
+            raise self._too_long(f"{length}")
+        chunks, size = [], 0
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refused(400, "gone", "The client went away before its body was read.", "Send it again.")
+                    chunk = message.get("body", b"")
+                    chunks.append(chunk)
+                    size += len(chunk)
+                    if size > self.limits.body_bytes:
+                        raise self._too_long("more")
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            message_ = f"The body did not arrive within {self.limits.body_seconds:g} seconds."
+            raise Refused(408, "too_slow", message_, "Send it in one go.", "body") from None
+        if size and kind != b"application/json" and scope["method"] in WITH_BODY and not (kind and JSON_TYPE.fullmatch(kind)):
+            said = "nothing" if kind is None else repr(kind[:60].decode("latin-1"))
+            raise Refused(415, "not_json", f"The content type is {said}.", "Send `Content-Type: application/json`.", "content-type")
+        return b"".join(chunks)
+
+    def _too_long(self, size: str) -> Refused:
+        message = f"The body has {size} bytes; at most {self.limits.body_bytes} are taken."
+        return Refused(413, "body_too_long", message, "Send a shorter one.", "body")
+
+
+def _declared(scope: Scope) -> tuple[int | None, bytes | None]:
+    """The length and the type that the headers declare."""
+    length = kind = None
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            length = int(value[:20])
+        elif name == b"content-type":
+            kind = value
+    return length, kind
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Hand the body out once more, then whatever comes."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return received

@@ -1,0 +1,128 @@
+"""Pages and probes: the start page, the write-up, figures of finished runs, health, readiness and metrics.
+
+Files come from named folders only: a figure is found in a list of what is there, never by following a path that a client sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from collections.abc import Callable
+from pathlib import Path
+
+from fastapi import APIRouter, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from edgeworth.server.metrics import Metrics
+from edgeworth.server.models import Health, Ready
+from edgeworth.server.refusals import Refused
+from edgeworth.server.settings import ServerSettings
+from edgeworth.server.store import Store
+from edgeworth.server.wire import Json, problems
+
+PAGES = Path(__file__).resolve().parent / "pages"
+MOST_FIGURES = 1_000
+HEADERS = {"content-security-policy": "default-src 'self'; style-src 'unsafe-inline'", "x-content-type-options": "nosniff"}
+
+
+class Markdown(PlainTextResponse):
+    """A page as it was written."""
+
+    media_type = "text/markdown"
+
+
+class Figure(FileResponse):
+    """A picture."""
+
+    media_type = "image/png"
+
+
+def write_up() -> Path:
+    """Our page about the lab: inside an installed package, or in the docs of a checkout."""
+    for path in (PAGES / "blog.md", PAGES.parents[3] / "docs" / "blog.md"):
+        if path.is_file():
+            return path
+    raise Refused(404, "not_found", "This installation has no write-up.", "Look at the documentation.")
+
+
+def figures(settings: ServerSettings) -> dict[str, Path]:
+    """All figures by the name that they have in a link."""
+    found: dict[str, Path] = {}
+    for folder in (Path(settings.results), Path(settings.runs)):
+        root = folder.resolve()
+        for path in sorted(root.rglob("*.png")) if root.is_dir() else ():
+            inside = path.resolve().is_relative_to(root) and not any(part.startswith(".") for part in path.relative_to(root).parts)
+            if inside and len(found) < MOST_FIGURES:
+                found.setdefault(f"{root.name}/{path.relative_to(root).as_posix()}", path)
+    return found
+
+
+GALLERY_STYLE = (
+    "body{font:17px/1.5 Georgia,serif;max-width:60rem;margin:3rem auto;padding:0 1rem;color:#222;background:#fdfcf9}a{color:#1d4f7a}"
+    "figure{margin:0 0 2.5rem}img{max-width:100%;border:1px solid #ddd;background:#fff}figcaption{color:#555}"
+)
+
+
+def gallery(names: list[str]) -> str:
+    """The index of figures."""
+    shown = [(html.escape(name), html.escape(name.rpartition("/")[2].removesuffix(".png").replace("_", " "))) for name in names]
+    items = "".join(
+        f'<figure><a href="/plots/{name}"><img src="/plots/{name}" alt="{title}" loading=lazy></a><figcaption>{title}</figcaption></figure>'
+        for name, title in shown
+    )
+    body = items or "<p>No figures yet: <code>make yardstick</code> draws the first.</p>"
+    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>Figures · Edgeworth</title><style>{GALLERY_STYLE}</style>"
+    return f"{head}<h1>Figures</h1><p><a href=/>Start</a></p>{body}</html>"
+
+
+def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
+    """Everything that is not a game."""
+    router = APIRouter(tags=["pages"])
+
+    @router.get("/", operation_id="start", response_class=HTMLResponse, responses=problems(page=True))
+    async def start() -> Response:
+        """Where to go from here."""
+        return FileResponse(PAGES / "start.html", media_type="text/html", headers=HEADERS)
+
+    @router.get("/blog.md", operation_id="write_up", response_class=Markdown, responses=problems(404, page=True))
+    async def blog() -> Response:
+        """Our write-up of the lab."""
+        return FileResponse(write_up(), media_type=Markdown.media_type, headers=HEADERS)
+
+    @router.get("/plots/", operation_id="figures", response_class=HTMLResponse, responses=problems(page=True))
+    async def plots() -> Response:
+        """All figures."""
+        return HTMLResponse(gallery(list(await asyncio.to_thread(figures, settings))), headers=HEADERS)
+
+    @router.get("/plots/{name:path}", operation_id="figure", response_class=Figure, responses=problems(404, page=True))
+    async def plot(name: str) -> Response:
+        """One figure."""
+        path = (await asyncio.to_thread(figures, settings)).get(name)
+        if path is None:
+            raise Refused(404, "not_found", f"There is no figure {name[:100]!r}.", "GET /plots/ lists them.", "name")
+        return Figure(path, headers=HEADERS)
+
+    @router.get("/health", operation_id="health", response_model=Health, responses=problems(), tags=["probes"])
+    async def health() -> Response:
+        """Whether the process lives."""
+        return Json({"status": "healthy"})
+
+    @router.get("/ready", operation_id="ready", response_model=Ready, responses=problems(503), tags=["probes"])
+    async def ready() -> Response:
+        """Whether requests will be answered."""
+        if draining():
+            raise Refused(503, "draining", "This server is leaving.", "Ask another one.", retry_after=5)
+        try:
+            await asyncio.to_thread(store.check)
+        except Exception as error:
+            kind = type(error).__name__
+            raise Refused(503, "no_store", f"The store does not answer ({kind}).", "Try again later.", retry_after=5) from error
+        return Json({"status": "ready"})
+
+    @router.get("/metrics", operation_id="metrics", response_class=PlainTextResponse, responses=problems(page=True), tags=["probes"])
+    async def metric_text() -> Response:
+        """For Prometheus."""
+        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE_LATEST)
+
+    return router

@@ -1,0 +1,237 @@
+"""Sessions: episodes in play, each with its log in the store, any of which any worker can take up.
+
+A worker keeps the episodes it has played lately and plays the rest of a log again where another worker has gone further. A step is
+carried out, written down, and only then answered. Two steps of one session at once: one of them is carried out, the other is told the state
+that came of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from edgeworth.server.live import Live, Turn, open_live, opening_of
+from edgeworth.server.refusals import Refused, unknown_session
+from edgeworth.server.store import Store, Stored
+
+Result = TypeVar("Result")
+NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+@dataclass(frozen=True)
+class SessionLimits:
+    """How many sessions there may be, and for how long."""
+
+    total: int = 20_000
+    per_owner: int = 5_000
+    idle_seconds: float = 24 * 3600.0
+    """A session that nobody touches for so long is deleted."""
+    kept_live: int = 4_096
+    """Episodes that a worker keeps in memory; others are played again from their log."""
+
+
+@dataclass
+class Held:
+    """An episode that this worker has in memory."""
+
+    stored: Stored
+    live: Live
+
+
+class Sessions:
+    """All sessions of a store, as one worker serves them."""
+
+    def __init__(self, store: Store, limits: SessionLimits | None = None, alone: bool = False) -> None:
+        """`alone`: no other worker serves this store, so that what is in memory need not be compared with it."""
+        self.store, self.limits, self.alone = store, limits or SessionLimits(), alone
+        self._held: OrderedDict[str, Held] = OrderedDict()
+        self._gates: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Whoever uses a session has its gate, so that nobody sees it in the middle of a step or of a replay."""
+        self._stepping: set[str] = set()
+        self.on_step: Callable[[str], None] = lambda game: None
+        """Told of every step that is in the log, by its game."""
+
+    async def open(
+        self,
+        owner: str,
+        game: str,
+        options: Mapping[str, Any],
+        seed: int | None = None,
+        session_id: str | None = None,
+        truth: bool = False,
+    ) -> Held:
+        """A new session, or a new episode in the place of one's own old session of that name."""
+        name = uuid.uuid4().hex if session_id is None else checked_name(session_id)
+        opening = opening_of(game, options, seed, truth)
+        live = await asyncio.to_thread(open_live, opening)
+        async with self._gate(name):
+            await self._refuse_too_many(owner, name)
+            stored = await self._asked(lambda: self.store.open(name, owner, opening))
+            if stored is None:
+                raise name_taken(name)
+            return self._hold(Held(stored, live))
+
+    async def _refuse_too_many(self, owner: str, name: str) -> None:
+        before = await self._asked(lambda: self.store.place(name))
+        if before is not None:
+            if before.owner != owner:
+                raise name_taken(name)
+            return
+        everybody, own = await self._asked(lambda: self.store.count(owner))
+        if own >= self.limits.per_owner:
+            message = f"You have {own} sessions, which is the most an owner may have."
+            raise Refused(429, "too_many_sessions", message, "Close some with DELETE /sessions/{id}.", retry_after=60)
+        if everybody >= self.limits.total:
+            message = f"The server holds {everybody} sessions, which is the most it may."
+            raise Refused(503, "server_full", message, "Try again later; idle sessions expire.", retry_after=60)
+
+    async def step(self, owner: str, session_id: str, action: Any, expected: int | None = None) -> tuple[Turn, int]:
+        """Carry out an action and write it down; what came of it, and how many steps there are now."""
+        raced = session_id in self._stepping
+        async with self._gate(session_id):
+            held = await self._current(owner, session_id)
+            if raced or (expected is not None and expected != held.live.steps):
+                raise conflict(held)
+            self._stepping.add(session_id)
+            try:
+                turn = await self._carry_out(held, action)
+            finally:
+                self._stepping.discard(session_id)
+            if turn is None:
+                raise conflict(await self._current(owner, session_id))
+            self.on_step(held.stored.opening.game)
+            return turn, held.live.steps
+
+    async def _carry_out(self, held: Held, action: Any) -> Turn | None:
+        """A step that is also in the log, or None where another worker has made it first."""
+        live, stored, number = held.live, held.stored, held.live.steps
+        written = False
+        try:
+            turn = live.step(action)
+            entry = live.logged()
+            written = await self._asked(lambda: self.store.advance(stored.id, stored.generation, number, entry, turn.done))
+            return turn if written else None
+        finally:
+            if live.steps != number and not written:
+                self._held.pop(stored.id, None)  # it is ahead of its log
+
+    async def held(self, owner: str, session_id: str) -> Held:
+        """A session of this owner, as far as its log goes."""
+        async with self._gate(session_id):
+            return await self._current(owner, session_id)
+
+    def _gate(self, session_id: str) -> asyncio.Lock:
+        gate = self._gates.get(session_id)
+        if gate is None:
+            self._gates[session_id] = gate = asyncio.Lock()
+        return gate
+
+    async def _current(self, owner: str, session_id: str) -> Held:
+        """The same, for whoever has its gate."""
+        held = self._held.get(session_id)
+        if held is None:
+            return await self._fetched(owner, session_id)
+        if self.alone:
+            if held.stored.owner != owner:
+                raise unknown_session(session_id)
+            return self._hold(held)
+        place = await self._asked(lambda: self.store.place(session_id))
+        if place is None or place.owner != owner or place.generation != held.stored.generation or place.steps < held.live.steps:
+            self._held.pop(session_id, None)
+            return await self._fetched(owner, session_id)
+        if place.steps > held.live.steps:
+            await asyncio.to_thread(self._catch_up, held)
+        return self._hold(held)
+
+    async def _fetched(self, owner: str, session_id: str) -> Held:
+        """A session out of the store, its log played again."""
+        stored = await self._asked(lambda: self.store.find(session_id)) if NAME.fullmatch(session_id) else None
+        if stored is None or stored.owner != owner:
+            raise unknown_session(session_id)
+        held = Held(stored, await asyncio.to_thread(open_live, stored.opening))
+        if stored.steps:
+            await asyncio.to_thread(self._catch_up, held)
+        return self._hold(held)
+
+    def _catch_up(self, held: Held) -> None:
+        for action in self.store.actions(held.stored.generation, held.live.steps):
+            held.live.step(action)
+
+    def _hold(self, held: Held) -> Held:
+        self._held[held.stored.id] = held
+        self._held.move_to_end(held.stored.id)
+        while len(self._held) > self.limits.kept_live:
+            self._held.popitem(last=False)
+        return held
+
+    async def state(self, owner: str, session_id: str) -> dict[str, Any]:
+        """Where a session stands."""
+        async with self._gate(session_id):
+            return state_of(await self._current(owner, session_id))
+
+    async def export(self, owner: str, session_id: str) -> dict[str, Any]:
+        """Opening and log: everything that replays the session elsewhere."""
+        stored = (await self.held(owner, session_id)).stored
+        actions = await self._asked(lambda: self.store.actions(stored.generation))
+        return {"session_id": session_id, **stored.opening.as_dict(), "actions": actions}
+
+    async def close(self, owner: str, session_id: str) -> None:
+        """Delete a session."""
+        async with self._gate(session_id):
+            stored = (await self._current(owner, session_id)).stored
+            self._held.pop(session_id, None)
+            await self._asked(lambda: self.store.forget(session_id, stored.generation))
+
+    async def expire(self) -> int:
+        """Delete what has been idle for too long."""
+        names = await asyncio.to_thread(self.store.expire, self.limits.idle_seconds)
+        for name in names:
+            self._held.pop(name, None)
+        return len(names)
+
+    async def _asked(self, question: Callable[[], Result]) -> Result:
+        """Ask the store: at once where it is a file beside us, off the event loop where it is at the other end of a network."""
+        return question() if self.store.local else await asyncio.to_thread(question)
+
+
+def conflict(held: Held) -> Refused:
+    """Somebody else's step came first."""
+    return Refused(
+        409,
+        "conflict",
+        f"The session is at step {held.live.steps}, and another step was under way or has been made.",
+        "Look at `state`, and decide from there.",
+        "session_id",
+        state=state_of(held),
+    )
+
+
+def name_taken(name: str) -> Refused:
+    """The name of a session belongs to another owner."""
+    return Refused(409, "name_taken", f"The session name {name!r} is taken.", "Choose another session_id.", "session_id")
+
+
+def state_of(held: Held) -> dict[str, Any]:
+    """Where a session stands, in plain JSON."""
+    opening, live = held.stored.opening, held.live
+    facts = {"session_id": held.stored.id, "game": opening.game, "seed": opening.seed, "options": dict(opening.options)}
+    return {**facts, "steps": live.steps, "done": live.done, "observation": live.observation(), "info": live.info()}
+
+
+def checked_name(session_id: str) -> str:
+    """A name that can stand in a path and a log."""
+    if not NAME.fullmatch(session_id):
+        raise Refused(
+            422,
+            "invalid_session_id",
+            "A session_id has 1 to 128 letters, digits, dots, dashes, underscores or colons.",
+            "Choose such a name, or leave it out to be given one.",
+            "session_id",
+        )
+    return session_id

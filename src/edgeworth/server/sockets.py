@@ -1,0 +1,220 @@
+"""Sockets: OpenEnv's WebSocket protocol over durable sessions.
+
+A socket plays one session: the one that `?session_id=` names, or one of its own, which is opened by its first reset. Every step is in the
+store before it is answered, as over HTTP. A client that says `close` takes leave of a session of its own for good; where the line
+breaks, the session stays, and another socket can take it up by its name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from edgeworth.errors import EdgeworthError
+from edgeworth.server import openenv_messages as messages
+from edgeworth.server.json_rpc import rpc_answer
+from edgeworth.server.limits import Rate, decoded
+from edgeworth.server.refusals import Refused, refusal_of
+from edgeworth.server.sessions import Held, Sessions
+from edgeworth.server.settings import RequestLimits, SocketLimits
+
+LOG = logging.getLogger(__name__)
+LONGEST_EPISODE_ID = 255
+GOING_AWAY, REFUSED, TOO_BIG = 1001, 1008, 1009
+
+
+class Conversation:
+    """What is said over one socket."""
+
+    def __init__(self, sessions: Sessions, game: str, owner: str, limits: RequestLimits, rate: Rate) -> None:
+        self.sessions, self.game, self.owner = sessions, game, owner
+        self.limits, self.rate = limits, rate
+        self.session_id: str | None = None
+        self.made = False
+        """Whether the session is this socket's own."""
+        self.episode_id: str | None = None
+        """The name that the client gave to the episode."""
+        self._answers: dict[str, Callable[[Any], Awaitable[bytes]]] = {
+            "step": self._step,
+            "reset": self._reset,
+            "state": self._state,
+            "mcp": self._rpc,
+        }
+
+    async def attach(self, session_id: str) -> None:
+        """Take up a session that is already there."""
+        held = await self.sessions.held(self.owner, session_id)
+        game = held.stored.opening.game
+        if game != self.game:
+            message = f"The session {session_id!r} plays {game}; here {self.game} was expected."
+            raise Refused(409, "other_game", message, "Use the socket of that game.", "session_id")
+        self.session_id = session_id
+
+    async def answer(self, text: bytes) -> bytes | None:
+        """The reply to a message, or None where it is a goodbye."""
+        try:
+            self.rate.take(self.owner)
+            kind, data = _message(text, self.limits.depth)
+            if kind == "close":
+                return None
+            if kind not in self._answers:
+                expected = f"{', '.join(self._answers)} or close"
+                raise Refused(422, "unknown_type", f"Unknown message type: {kind[:60]}.", f"Send a message of the type {expected}.", "type")
+            return await self._answers[kind](data)
+        except Refused as refused:
+            return messages.error_message(refused)
+        except EdgeworthError as error:
+            return messages.error_message(refusal_of(error))
+        except Exception:
+            LOG.exception("A message on a socket could not be answered.")
+            said = "The server failed over this message; its log says why."
+            return messages.error_message(Refused(500, "internal", said, "Ask for the state, and go on from there."))
+
+    async def leave(self) -> None:
+        """Take leave for good: a session that this socket made is deleted."""
+        if self.made and self.session_id is not None:
+            await self.sessions.close(self.owner, self.session_id)
+
+    async def _reset(self, data: dict[str, Any]) -> bytes:
+        options = dict(data)
+        seed, episode_id = options.pop("seed", None), options.pop("episode_id", None)
+        if episode_id is not None and not (isinstance(episode_id, str) and 0 < len(episode_id) <= LONGEST_EPISODE_ID):
+            message = f"episode_id is {str(episode_id)[:60]!r}; expected a text of 1 to {LONGEST_EPISODE_ID} characters."
+            raise Refused(422, "invalid_option", message, "Send such a name, or none.", "episode_id")
+        held = await self.sessions.open(self.owner, self.game, options, seed, self.session_id)
+        self.made = self.made or self.session_id is None
+        self.session_id, self.episode_id = held.stored.id, episode_id or held.stored.generation
+        told = messages.first_metadata(held.live.info())
+        return messages.observation_message(held.live.observation(), None, False, {**told, **self._names()})
+
+    async def _step(self, data: dict[str, Any]) -> bytes:
+        if self.session_id is None:
+            raise Refused(409, "no_episode", "There is no episode yet.", "Send a reset first.", "type")
+        data.pop("metadata", None)  # OpenEnv's own field, which no game knows
+        turn, _ = await self.sessions.step(self.owner, self.session_id, data)
+        return messages.observation_message(turn.observation, turn.reward, turn.done, {**messages.metadata(turn), **self._names()})
+
+    async def _state(self, _: dict[str, Any]) -> bytes:
+        return messages.state_message(messages.state_fields(await self._held(), self.episode_id))
+
+    async def _rpc(self, data: dict[str, Any]) -> bytes:
+        return orjson.dumps({"type": "mcp", "data": await rpc_answer(self.sessions, self.owner, self.game, data)})
+
+    async def _held(self) -> Held | None:
+        return None if self.session_id is None else await self.sessions.held(self.owner, self.session_id)
+
+    def _names(self) -> dict[str, str | None]:
+        return {"session_id": self.session_id, "episode_id": self.episode_id}
+
+
+def _message(text: bytes, depth: int) -> tuple[str, dict[str, Any]]:
+    """The type and the data of a message."""
+    message = decoded(text, depth)
+    if not isinstance(message, dict):
+        raise Refused(422, "invalid_message", "The message is not a JSON object.", 'Send {"type": …, "data": {…}}.', None)
+    kind, data = str(message.get("type", "")), message.get("data", {})
+    if not isinstance(data, dict) or (kind == "step" and "data" not in message):
+        raise Refused(422, "invalid_message", f"The data of a {kind[:60]} is missing or not an object.", "Send it as an object.", "data")
+    for name in message:
+        if name not in ("type", "data"):
+            raise Refused(422, "invalid_message", f"Unknown key {name[:60]!r} in a message.", "A message has `type` and `data`.", name[:60])
+    return kind, data
+
+
+class Sockets:
+    """All sockets of a worker."""
+
+    def __init__(self, sessions: Sessions, limits: RequestLimits, own: SocketLimits) -> None:
+        self.sessions, self.limits, self.own = sessions, limits, own
+        self.rate = Rate(limits.rate, limits.burst)
+        self.open = 0
+
+    def route(self, path: str, game: str) -> WebSocketRoute:
+        """The route of a game's sockets."""
+
+        async def endpoint(websocket: WebSocket) -> None:
+            await self.serve(websocket, game)
+
+        return WebSocketRoute(path, endpoint, name=f"{game}_socket")
+
+    async def serve(self, websocket: WebSocket, game: str) -> None:
+        """Converse until one side has had enough."""
+        await websocket.accept()
+        self.open += 1
+        conversation = Conversation(self.sessions, game, websocket.scope["state"]["owner"], self.limits, self.rate)
+        try:
+            if await self._admit(websocket, conversation):
+                await self._converse(websocket, conversation)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            self.open -= 1
+
+    async def _admit(self, websocket: WebSocket, conversation: Conversation) -> bool:
+        """Let a client in, or tell it why not."""
+        try:
+            if self.open > self.own.sockets:
+                facts = {"active_sessions": self.open - 1, "max_sessions": self.own.sockets}
+                message = f"This worker holds {self.own.sockets} sockets, which is the most it may."
+                raise Refused(429, "server_full", message, "Try again later, or close another one.", None, None, **facts)
+            session_id = websocket.query_params.get("session_id")
+            if session_id:
+                await conversation.attach(session_id)
+        except (Refused, EdgeworthError) as error:
+            refused = error if isinstance(error, Refused) else refusal_of(error)
+            await websocket.send_text(messages.error_message(refused).decode())
+            await websocket.close(REFUSED, refused.code)
+            return False
+        return True
+
+    async def _converse(self, websocket: WebSocket, conversation: Conversation) -> None:
+        watch = IdleWatch(websocket, self.own.idle_seconds)
+        try:
+            while True:
+                message = await websocket.receive()
+                if message["type"] == "websocket.disconnect":
+                    return
+                text = message.get("text")
+                raw = text.encode("utf-8", "surrogatepass") if text is not None else message["bytes"]
+                if len(raw) > self.limits.body_bytes:
+                    return await websocket.close(TOO_BIG, f"A message has at most {self.limits.body_bytes} bytes.")
+                reply = await conversation.answer(raw)
+                if reply is None:
+                    await conversation.leave()
+                    return await websocket.close()
+                await websocket.send({"type": "websocket.send", "text": reply.decode()})
+                watch.heard()
+        finally:
+            watch.stop()
+
+
+class IdleWatch:
+    """Closes a socket that has been silent for too long; hearing from it costs one look at the clock."""
+
+    def __init__(self, websocket: WebSocket, seconds: float) -> None:
+        self.websocket, self.seconds = websocket, seconds
+        self.loop = asyncio.get_running_loop()
+        self.last = self.loop.time()
+        self._timer = self.loop.call_later(seconds, self._look)
+        self._closing: asyncio.Task[None] | None = None
+
+    def heard(self) -> None:
+        """The socket is alive."""
+        self.last = self.loop.time()
+
+    def stop(self) -> None:
+        """Nobody needs to watch any more."""
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        left = self.last + self.seconds - self.loop.time()
+        if left > 0:
+            self._timer = self.loop.call_later(left, self._look)
+        else:
+            self._closing = asyncio.ensure_future(self.websocket.close(GOING_AWAY, "Nothing was heard for too long."))

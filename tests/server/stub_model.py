@@ -1,0 +1,51 @@
+"""A model process without a model: says what its options tell it to say, after so many seconds of arithmetic; a text of `die` ends it.
+
+Run as a module in the place of `edgeworth.server.model_worker`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from edgeworth.errors import ModelUnavailable
+from edgeworth.llm.client import Client, Completion, Messages, Reply, Samplings, TokenLogprob
+from edgeworth.server import model_worker
+
+
+class Stub(Client):
+    def __init__(self, text: str = "{}", seconds: float = 0.0, log: str | None = None, missing: bool = False) -> None:
+        self.text, self.seconds, self.log, self.missing = text, seconds, log, missing
+
+    @property
+    def name(self) -> str:
+        return "stub"
+
+    def check(self) -> None:
+        if self.missing:
+            raise ModelUnavailable("unknown_model", "There is no such model; train one.")
+
+    def complete(self, batch: Sequence[Messages], sampling: Samplings, within: float | None = None) -> list[Reply]:
+        if self.log is not None:
+            with open(self.log, "a", encoding="utf-8") as file:
+                file.write(f"{len(batch)}\n")
+        until = time.monotonic() + self.seconds
+        while time.monotonic() < until:
+            sum(i * i for i in range(1000))
+        if self.text == "die":
+            os._exit(3)
+        half = TokenLogprob("x", math.log(0.5))
+        return [Completion(self.text, model=self.name, logprobs=(half, half)) for _ in batch]
+
+
+def make(name: str, **options: Any) -> Client:
+    print("noise that is no answer", flush=True)
+    return Stub(**options)
+
+
+if __name__ == "__main__":
+    model_worker.make_client = make
+    model_worker.main()

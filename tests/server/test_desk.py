@@ -1,0 +1,195 @@
+"""A desk: what comes together is answered together, a full queue and a deadline are told, and nobody answers for somebody else."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import pytest
+
+from edgeworth.errors import CannotPlay, IllegalAction, ModelUnavailable
+from edgeworth.server.desk import Desk, Ending, told
+from edgeworth.server.refusals import Refused
+from edgeworth.server.settings import DeskLimits
+
+
+class Doubler:
+    """Doubles numbers; a text is an error, and a gate holds every answer back until it is open."""
+
+    def __init__(self) -> None:
+        self.loaded, self.closed, self.batches = False, False, []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.faults: list[Exception] = []
+
+    def load(self) -> None:
+        if self.faults:
+            raise self.faults.pop()
+        self.loaded = True
+
+    def answer(self, questions: Sequence[Any], stop_at: float) -> list[Any]:
+        self.batches.append(list(questions))
+        assert self.gate.wait(10)
+        return [ValueError("text") if isinstance(question, str) else 2 * question for question in questions]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Tally:
+    def __init__(self) -> None:
+        self.endings: Counter[Ending] = Counter()
+        self.sizes: list[int] = []
+
+    def ended(self, desk: str, ending: Ending) -> None:
+        self.endings[ending] += 1
+
+    def took(self, desk: str, waited: Sequence[float]) -> None:
+        self.sizes.append(len(waited))
+
+
+def at_desk(use: Callable[[Desk[Any, Any], Doubler, Tally], Coroutine[Any, Any, None]], **limits: Any) -> None:
+    """Use a desk and close it."""
+    worker, tally = Doubler(), Tally()
+    desk: Desk[Any, Any] = Desk("doubler", worker, DeskLimits(**{"gather_seconds": 0.05, **limits}), tally)
+    try:
+        asyncio.run(use(desk, worker, tally))
+    finally:
+        worker.gate.set()
+        desk.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    stop = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < stop
+        await asyncio.sleep(0.002)
+
+
+def test_questions_that_come_together_are_one_batch() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        assert await asyncio.gather(*(desk.ask(number) for number in range(20))) == [2 * number for number in range(20)]
+        assert worker.batches == [list(range(20))] and tally.sizes == [20] and tally.endings == {"answered": 20}
+
+    at_desk(use)
+
+
+def test_a_batch_is_no_larger_than_allowed_and_the_rest_follows() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        await asyncio.gather(*(desk.ask(number) for number in range(10)))
+        assert [len(batch) for batch in worker.batches] == [4, 4, 2]
+
+    at_desk(use, batch=4)
+
+
+def test_a_full_queue_is_told_at_once_with_a_time_to_come_back() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        worker.gate.clear()
+        first = asyncio.create_task(desk.ask(0))
+        await until(lambda: desk.in_hand == 1)
+        waiting = [asyncio.create_task(desk.ask(number)) for number in (1, 2)]
+        await until(lambda: desk.waiting == 2)
+        with pytest.raises(Refused) as refused:
+            await desk.ask(3)
+        assert (refused.value.status, refused.value.code) == (503, "busy") and refused.value.retry_after >= 1
+        worker.gate.set()
+        assert await asyncio.gather(first, *waiting) == [0, 2, 4]
+        assert tally.endings == {"full": 1, "answered": 3}
+
+    at_desk(use, queue=2, batch=1)
+
+
+def test_a_deadline_is_kept_and_what_still_waited_is_never_worked_on() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        worker.gate.clear()
+        outcomes = await asyncio.gather(desk.ask(1), desk.ask(2), return_exceptions=True)
+        assert [(outcome.status, outcome.code) for outcome in outcomes] == [(504, "deadline")] * 2
+        worker.gate.set()
+        assert await desk.ask(3) == 6
+        assert worker.batches == [[1], [3]] and tally.endings == {"late": 2, "answered": 1}
+
+    at_desk(use, batch=1, deadline_seconds=0.3)
+
+
+def test_a_question_whose_client_left_is_dropped() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        worker.gate.clear()
+        first = asyncio.create_task(desk.ask(1))
+        await until(lambda: desk.in_hand == 1)
+        left = asyncio.create_task(desk.ask(2))
+        await until(lambda: desk.waiting == 1)
+        left.cancel()
+        await asyncio.wait({left})
+        worker.gate.set()
+        assert (await first, await desk.ask(3)) == (2, 6)
+        assert worker.batches == [[1], [3]] and tally.endings["gone"] == 1
+
+    at_desk(use, batch=1)
+
+
+def test_one_question_that_fails_leaves_its_neighbours_alone() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        good, bad = await asyncio.gather(desk.ask(1), desk.ask("x"), return_exceptions=True)
+        assert good == 2 and (bad.status, bad.code, bad.facts) == (502, "failed", {"who": "doubler"})
+        assert "ValueError" in bad.message and "text" not in bad.message  # what an unforeseen error says may be anybody's
+
+    at_desk(use)
+
+
+def test_a_worker_that_cannot_be_loaded_says_why_and_is_tried_again() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        assert desk.state == "cold"
+        worker.faults.append(ModelUnavailable("unknown_model", "There is no such model."))
+        with pytest.raises(Refused) as refused:
+            await desk.ask(1)
+        assert refused.value.status == 503 and "There is no such model." in refused.value.message and desk.state == "failed"
+        assert worker.batches == [] and await desk.ask(1) == 2 and desk.state == "loaded" and desk.fault is None
+
+    at_desk(use)
+
+
+def test_warming_up_loads_without_a_question() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        assert desk.warm_up() in ("loading", "loaded")
+        await until(lambda: desk.state == "loaded")
+        assert worker.batches == []
+
+    at_desk(use)
+
+
+def test_closing_answers_what_waits_and_takes_no_more() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        worker.gate.clear()
+        asked = [asyncio.create_task(desk.ask(number)) for number in range(3)]
+        await until(lambda: desk.in_hand == 1 and desk.waiting == 2)
+        closing = asyncio.create_task(asyncio.to_thread(desk.close))
+        await asyncio.sleep(0.05)
+        with pytest.raises(Refused, match="stopping"):
+            await desk.ask(9)
+        worker.gate.set()
+        assert await asyncio.gather(*asked) == [0, 2, 4]
+        await closing
+        assert worker.closed
+        desk.open()
+        assert await desk.ask(5) == 10
+
+    at_desk(use, batch=1)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (ModelUnavailable("dropped", "gone"), 503, "model_unavailable"),
+        (IllegalAction("a reply that is no mechanism", "reserve_price"), 502, "failed"),
+        (CannotPlay("bayes", "its partner talks"), 422, "invalid_option"),
+        (Refused(504, "deadline", "late", "again"), 504, "deadline"),
+        (ZeroDivisionError(), 502, "failed"),
+    ],
+)
+def test_what_a_worker_fails_at_is_no_fault_of_the_client_unless_it_is(error: Exception, status: int, code: str) -> None:
+    refused = told("somebody", error)
+    assert (refused.status, refused.code) == (status, code)

@@ -1,0 +1,149 @@
+"""Who may come in, and what belongs to whom."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from starlette.websockets import WebSocketDisconnect
+
+from edgeworth.errors import DataError, InvalidOption
+from edgeworth.server.access import host_name
+from edgeworth.server.settings import ServerSettings, tokens_from
+from lodging import MECHANISM, client_of, settings_in
+
+TOKENS = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bob"))
+ALICE, BOB = ({"authorization": f"Bearer {token}"} for _, token in TOKENS)
+
+
+def test_with_tokens_only_the_front_door_is_open(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path, tokens=TOKENS)) as client:
+        assert [client.get(path).status_code for path in ("/", "/health", "/ready")] == [200, 200, 200]
+        for path in ("/state?session_id=s", "/sessions", "/metrics", "/plots/", "/openapi.json", "/blog.md", "/no/such/thing"):
+            answer = client.get(path)
+            assert answer.status_code == 401 and answer.json()["code"] == "unauthorized", path
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert client.post("/reset", json={}).status_code == 401
+        assert client.get("/sessions", headers=ALICE).status_code == 200
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer wrong", "Basic a-token-of-alice", "a-token-of-alice", "Bearer a-token-of-alicee", ""])
+def test_what_is_not_a_token_opens_nothing_and_is_not_repeated(tmp_path: Path, header: str) -> None:
+    with client_of(settings_in(tmp_path, tokens=TOKENS)) as client:
+        answer = client.get("/sessions", headers={"authorization": header})
+    assert answer.status_code == 401 and "alice" not in answer.text and "wrong" not in answer.text
+
+
+def test_a_session_belongs_to_its_owner(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path, tokens=TOKENS)) as client:
+        client.post("/reset", json={"session_id": "mine", "seed": 1}, headers=ALICE)
+        step = {"session_id": "mine", "action": MECHANISM}
+        assert client.post("/step", json=step, headers=BOB).json()["code"] == "unknown_session"
+        for verb, path in (("GET", "/state?session_id=mine"), ("GET", "/sessions/mine/export"), ("DELETE", "/sessions/mine")):
+            assert client.request(verb, path, headers=BOB).status_code == 404
+        assert client.post("/reset", json={"session_id": "mine"}, headers=BOB).json()["code"] == "name_taken"
+        assert client.get("/sessions", headers=BOB).json() == {"sessions": []}
+        assert client.post("/step", json=step, headers=ALICE).json()["steps"] == 1
+
+
+def test_an_unknown_session_and_somebody_elses_read_the_same(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path, tokens=TOKENS)) as client:
+        client.post("/reset", json={"session_id": "mine"}, headers=ALICE)
+        theirs = client.get("/state?session_id=mine", headers=BOB).json()
+        nobodys = client.get("/state?session_id=none", headers=BOB).json()
+    assert theirs["message"].replace("mine", "none") == nobodys["message"]
+
+
+def test_a_page_that_points_its_name_at_this_machine_is_refused(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        answer = client.get("/sessions", headers={"host": "evil.example:8000"})
+        assert answer.status_code == 403 and answer.json()["code"] == "unknown_host"
+        for name in ("localhost:8000", "127.0.0.1", "[::1]:8000", "LOCALHOST"):
+            assert client.get("/sessions", headers={"host": name}).status_code == 200
+    with client_of(settings_in(tmp_path, hosts=("lab.example",))) as client:
+        assert client.get("/sessions", headers={"host": "lab.example"}).status_code == 200
+
+
+def test_a_page_from_elsewhere_changes_nothing(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        foreign = {"origin": "https://evil.example"}
+        assert client.post("/reset", json={}, headers=foreign).json()["code"] == "foreign_origin"
+        assert client.post("/reset", json={}, headers={"origin": "http://localhost"}).status_code == 200
+        assert "access-control-allow-origin" not in client.get("/sessions", headers=foreign).headers
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/ws", headers=foreign):
+            pass
+
+
+def test_a_page_on_the_list_may_use_the_server(tmp_path: Path) -> None:
+    page = {"origin": "https://lab.example"}
+    with client_of(settings_in(tmp_path, tokens=TOKENS, origins=("https://lab.example",))) as client:
+        asked = client.options("/step", headers={**page, "access-control-request-method": "POST"})
+        assert asked.status_code == 204 and "authorization" in asked.headers["access-control-allow-headers"]
+        answer = client.post("/reset", json={}, headers={**page, **ALICE})
+        assert answer.status_code == 200 and answer.headers["access-control-allow-origin"] == page["origin"]
+        assert client.options("/step", headers={"origin": "https://evil.example"}).status_code == 401
+
+
+def test_a_socket_needs_a_token_too(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path, tokens=TOKENS)) as client:
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/ws"):
+            pass
+        with client.websocket_connect("/ws", headers=ALICE) as socket:
+            socket.send_json({"type": "state", "data": {}})
+            assert socket.receive_json()["type"] == "state"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "lab.example"])
+def test_an_address_that_others_reach_needs_tokens_or_a_word(host: str) -> None:
+    with pytest.raises(InvalidOption, match="--insecure"):
+        ServerSettings(host=host)
+    assert ServerSettings(host=host, insecure=True).host == host
+    assert ServerSettings(host=host, tokens=TOKENS).host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.9", "::1", "localhost"])
+def test_this_machine_alone_needs_none(host: str) -> None:
+    assert ServerSettings(host=host).checks_host
+
+
+@pytest.mark.parametrize("store", ["sqlite://", "sqlite:///:memory:"])
+def test_several_workers_need_a_store_that_they_can_share(store: str) -> None:
+    assert ServerSettings(store=store).workers == 1
+    with pytest.raises(InvalidOption, match="memory"):
+        ServerSettings(store=store, workers=2)
+
+
+def test_settings_show_no_secrets() -> None:
+    shown = repr(ServerSettings(tokens=TOKENS, store="postgresql://lab:hunter2@db/lab"))
+    assert "hunter2" not in shown and "a-token-of" not in shown and "127.0.0.1" in shown
+
+
+def test_tokens_are_read_from_a_list_or_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("# ours\nalice:a-token-of-alice\n\nbob:a-token-of-bob\n", encoding="utf-8")
+    assert tokens_from("alice:a-token-of-alice, bob:a-token-of-bob") == TOKENS == tokens_from(f"@{file}")
+    assert tokens_from("") == ()
+
+
+def test_tokens_that_cannot_be_are_refused_without_repeating_them(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match="owner:token") as refused:
+        tokens_from("alice:fine,secret-without-owner")
+    assert "secret-without-owner" not in str(refused.value)
+    with pytest.raises(DataError, match="cannot be read"):
+        tokens_from(f"@{tmp_path / 'none'}")
+    for tokens in ((("alice", ""),), (("a b", "token"),), (("a", "same"), ("b", "same"))):
+        with pytest.raises(InvalidOption):
+            ServerSettings(tokens=tokens)
+
+
+def test_a_limit_on_sessions_is_kept_for_each_owner(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, tokens=TOKENS)
+    settings = dataclasses.replace(settings, sessions=dataclasses.replace(settings.sessions, per_owner=2))
+    with client_of(settings) as client:
+        assert [client.post("/reset", json={}, headers=ALICE).status_code for _ in range(3)] == [200, 200, 429]
+        assert client.post("/reset", json={}, headers=BOB).status_code == 200
+
+
+def test_a_host_header_is_read_without_its_port() -> None:
+    assert [host_name(host) for host in ("a:1", "[::1]:2", "A.b", "")] == ["a", "[::1]", "a.b", ""]

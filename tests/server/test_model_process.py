@@ -1,0 +1,104 @@
+"""A model in a process of its own: it answers, dies, comes back, and never outlives the server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgeworth.errors import ModelUnavailable
+from edgeworth.llm.client import Completion, Message, Sampling, TokenLogprob
+from edgeworth.server.model_process import Apart, ModelProcess
+
+QUESTION = [[Message("user", "Zwei Bücher?")]]
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Makes model processes without a model; all of them are gone afterwards."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    made: list[ModelProcess] = []
+
+    def make(**options: Any) -> ModelProcess:
+        made.append(ModelProcess("stub", options, module="stub_model"))
+        return made[-1]
+
+    yield make
+    for process in made:
+        process.close()
+
+
+def test_a_reply_comes_back_as_it_was_written(stub: Any) -> None:
+    client = Apart(stub(text="Ja, «zwei»\nund\t😀"))
+    assert client.name == "stub" and not client.process.loaded and client.process.starts == 0
+    (reply,) = client.complete(QUESTION, Sampling(logprobs=True))
+    assert isinstance(reply, Completion) and reply.text == "Ja, «zwei»\nund\t😀" and client.process.loaded
+    assert isinstance(reply.logprobs[0], TokenLogprob) and reply.logprobs[0].logprob == pytest.approx(-0.6931, abs=1e-4)
+
+
+def test_a_process_that_was_killed_is_told_and_started_again(stub: Any) -> None:
+    process = stub(text="x", seconds=0.5)
+    process.load()
+    killer = threading.Timer(0.2, os.kill, (process.pid, signal.SIGKILL))
+    killer.start()
+    with pytest.raises(ModelUnavailable, match="ended with status -9 while it was writing") as died:
+        Apart(process).complete(QUESTION, Sampling())
+    killer.join()
+    assert died.value.reason == "dropped" and not process.loaded
+    assert Apart(process).complete(QUESTION, Sampling())[0].text == "x" and process.starts == 2
+
+
+def test_a_process_that_dies_of_its_question_is_told(stub: Any) -> None:
+    with pytest.raises(ModelUnavailable, match="status 3"):
+        Apart(stub(text="die")).complete(QUESTION, Sampling())
+
+
+def test_a_model_that_is_not_there_says_so_in_its_own_words(stub: Any) -> None:
+    process = stub(missing=True)
+    with pytest.raises(ModelUnavailable, match=r"There is no such model; train one\.") as missing:
+        process.load()
+    assert missing.value.reason == "unknown_model" and not process.loaded
+
+
+def test_a_hung_process_is_stopped(stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgeworth.server.model_process.GRACE_SECONDS", 0.1)
+    process = stub(seconds=60.0)
+    process.load()
+    pid = process.pid
+    client = Apart(process)
+    client.stop_at = time.monotonic() + 0.2
+    with pytest.raises(ModelUnavailable, match="was stopped"):
+        client.complete(QUESTION, Sampling())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_process_ends_with_its_server_however_that_ends() -> None:
+    script = (
+        "import os, sys, signal\n"
+        "from edgeworth.server.model_process import ModelProcess\n"
+        "process = ModelProcess('stub', {}, module='stub_model'); process.load()\n"
+        "print(process.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    pid = int(done.stdout)
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        if Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").split()[2] == "Z":
+            return  # ended; whoever inherited it has not looked yet
+        time.sleep(0.05)
+    raise AssertionError("The model's process outlived its server.")

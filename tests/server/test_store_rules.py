@@ -1,0 +1,245 @@
+"""The store keeps openings and logs, in SQLite and in PostgreSQL alike, and lets one of two writers win."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from edgeworth.errors import InvalidOption
+from edgeworth.server.database import for_server
+from edgeworth.server.live import Opening, opening_of
+from edgeworth.server.refusals import Refused
+from edgeworth.server.store import Store, Stored
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    opened = Store(store_url)
+    yield opened
+    opened.close()
+
+
+def market(seed: int = 1) -> Opening:
+    return opening_of("auction", {"n_agents": 4}, seed)
+
+
+def opened(store: Store, name: str = "a", owner: str = "ann", seed: int = 1) -> Stored:
+    stored = store.open(name, owner, market(seed))
+    assert stored is not None
+    return stored
+
+
+def test_a_session_is_found_as_it_was_opened(store: Store) -> None:
+    before = opened(store)
+    assert store.find("a") == before
+    assert store.find("b") is None
+    assert store.place("a") == (before.generation, "ann", 0)
+    assert store.place("b") is None
+
+
+def test_actions_come_back_in_order_and_to_the_last_bit(store: Store) -> None:
+    session = opened(store)
+    log = [{"reserve_price": 0.1 + 0.2, "name": "ä\x00\u2028"}, {"k": [1, 2, {"deep": None}]}, 1e-308]
+    for number, action in enumerate(log):
+        assert store.advance("a", session.generation, number, action, done=number == 2)
+    assert store.actions(session.generation) == log
+    assert store.actions(session.generation, 2) == log[2:]
+    found = store.find("a")
+    assert found is not None and (found.steps, found.done) == (3, True)
+    assert found.touched >= session.touched
+
+
+@pytest.mark.parametrize("number", [0, 2, 7])
+def test_a_step_at_another_number_writes_nothing(store: Store, number: int) -> None:
+    session = opened(store)
+    assert store.advance("a", session.generation, 0, "first", done=False)
+    assert not store.advance("a", session.generation, number, "other", done=True)
+    assert store.actions(session.generation) == ["first"]
+    found = store.find("a")
+    assert found is not None and (found.steps, found.done) == (1, False)
+
+
+def test_opening_a_name_again_begins_a_new_log_and_forgets_the_old_one(store: Store) -> None:
+    old = opened(store)
+    store.advance("a", old.generation, 0, "old", done=False)
+    new = opened(store, seed=2)
+    assert not store.advance("a", old.generation, 1, "late", done=False)
+    assert (store.actions(old.generation), store.actions(new.generation)) == ([], [])
+    assert store.place("a") == (new.generation, "ann", 0)
+
+
+def test_a_name_cannot_be_taken_from_its_owner(store: Store) -> None:
+    session = opened(store)
+    assert store.open("a", "bob", market()) is None
+    assert store.find("a") == session
+
+
+def test_sessions_are_counted_and_listed_by_owner(store: Store) -> None:
+    for name, owner in (("a", "ann"), ("b", "bob"), ("c", "ann")):
+        opened(store, name, owner)
+    assert [store.count(owner) for owner in ("ann", "bob", "eve")] == [(3, 2), (3, 1), (3, 0)]
+    assert [session.id for session in store.owned("ann")] == ["a", "c"]
+
+
+def test_what_is_forgotten_leaves_nothing_and_cannot_be_stepped(store: Store) -> None:
+    session = opened(store)
+    store.advance("a", session.generation, 0, "x", done=False)
+    assert not store.forget("a", "another generation")
+    assert store.forget("a", session.generation)
+    assert not store.forget("a", session.generation)
+    assert not store.advance("a", session.generation, 1, "y", done=False)
+    assert (store.find("a"), store.actions(session.generation), store.count("ann")) == (None, [], (0, 0))
+
+
+def test_only_idle_sessions_expire(store: Store) -> None:
+    idle, used = opened(store, "idle"), opened(store, "used")
+    store.advance("idle", idle.generation, 0, "x", done=False)
+    time.sleep(0.3)
+    store.advance("used", used.generation, 0, "x", done=False)
+    assert store.expire(0.2) == ["idle"]
+    assert store.find("idle") is None and store.actions(idle.generation) == []
+    assert store.actions(used.generation) == ["x"]
+    assert store.expire(0.2) == []
+
+
+def test_of_two_who_write_the_same_step_exactly_one_wins(store: Store, store_url: str) -> None:
+    session, other = opened(store), Store(store_url)
+    start = threading.Barrier(2)
+
+    def race(hand: tuple[str, Store]) -> list[int]:
+        name, mine = hand
+        won = []
+        for number in range(40):
+            start.wait(timeout=30)
+            if mine.advance("a", session.generation, number, [name, number], done=False):
+                won.append(number)
+        return won
+
+    with ThreadPoolExecutor(2) as pool:
+        one, two = pool.map(race, [("one", store), ("two", other)])
+    other.close()
+    assert sorted(one + two) == list(range(40))
+    winners = {number: name for name, won in (("one", one), ("two", two)) for number in won}
+    assert store.actions(session.generation) == [[winners[number], number] for number in range(40)]
+
+
+def test_of_two_who_open_the_same_name_one_is_left_and_its_log_works(store: Store, store_url: str) -> None:
+    other, start = Store(store_url), threading.Barrier(2)
+
+    def race(mine: Store) -> list[Stored | None]:
+        made = []
+        for number in range(15):
+            start.wait(timeout=30)
+            made.append(mine.open(f"name{number}", "ann", market()))
+        return made
+
+    with ThreadPoolExecutor(2) as pool:
+        one, two = pool.map(race, [store, other])
+    other.close()
+    assert store.count("ann") == (15, 15)
+    for number in range(15):
+        place = store.place(f"name{number}")
+        assert place is not None
+        assert place.generation in {made.generation for made in (one[number], two[number]) if made is not None}
+        assert store.advance(f"name{number}", place.generation, 0, "x", done=False)
+
+
+def test_a_session_that_is_stepped_while_it_expires_is_either_whole_or_gone(store: Store, store_url: str) -> None:
+    other = Store(store_url)
+    for lap in range(15):
+        name = f"s{lap}"
+        session = opened(store, name)
+        with ThreadPoolExecutor(2) as pool:
+            stepped = pool.submit(store.advance, name, session.generation, 0, "x", False)
+            gone = pool.submit(other.expire, 0.0)
+            acknowledged, expired = stepped.result(), name in gone.result()
+        assert store.actions(session.generation) == (["x"] if acknowledged and not expired else [])
+        assert (store.find(name) is None) == expired
+    other.close()
+
+
+def test_many_threads_on_one_session_leave_a_log_without_gap_or_double(store: Store) -> None:
+    session = opened(store)
+
+    def hammer(name: int) -> int:
+        won = 0
+        for _ in range(25):
+            place = store.place("a")
+            assert place is not None
+            won += store.advance("a", session.generation, place.steps, [name, place.steps], done=False)
+        return won
+
+    with ThreadPoolExecutor(8) as pool:
+        won = sum(pool.map(hammer, range(8)))
+    log = store.actions(session.generation)
+    assert [number for _, number in log] == list(range(won))
+    place = store.place("a")
+    assert place is not None and place.steps == won > 0
+
+
+def test_check_is_quiet_where_the_store_answers(store: Store) -> None:
+    store.check()
+
+
+# URLs and failures
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("", "not a URL"),
+        ("sessions.sqlite", "not a URL"),
+        ("mysql://me:secret@host/db", "of the kind 'mysql'"),
+        ("sqlite://", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
+        ("sqlite:////proc/nobody/may/write.sqlite", "folder cannot be made"),
+        ("postgresql://me:secret@127.0.0.1:1/db", "does not answer"),
+        ("postgresql://127.0.0.1:1/db?password=secret", "does not answer"),
+    ],
+)
+def test_a_store_that_cannot_be_used_is_an_error_without_its_password(url: str, said: str) -> None:
+    with pytest.raises(InvalidOption, match=said) as error:
+        Store(url)
+    assert "secret" not in str(error.value)
+    assert "expected" in str(error.value).lower() or "folder" in said
+
+
+def test_a_file_that_is_no_database_is_an_error_that_names_it(tmp_path: Path) -> None:
+    place = tmp_path / "notes.txt"
+    place.write_text("not a database, and longer than a header of sixteen bytes" * 100)
+    with pytest.raises(InvalidOption, match=r"not a database.*notes\.txt"):
+        Store(f"sqlite:///{place}")
+
+
+def test_a_store_that_stops_answering_is_said_to_be_unavailable(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
+    session = opened(store)
+    with store.database.writing() as cursor:
+        cursor.execute("DROP TABLE edgeworth_actions")
+    with pytest.raises(Refused) as refused:
+        store.advance("a", session.generation, 0, "x", done=False)
+    assert (refused.value.status, refused.value.code, refused.value.retry_after) == (503, "store_unavailable", 1)
+    place = store.place("a")
+    assert place is not None and place.steps == 0  # the half of the step that could be done was undone
+    store.close()
+
+
+def test_statements_are_spelt_for_the_driver_of_postgresql() -> None:
+    assert for_server("SET steps = :number + 1 WHERE id = :id") == "SET steps = %(number)s + 1 WHERE id = %(id)s"
+
+
+def test_a_dead_connection_to_postgresql_is_replaced(postgres_url: str) -> None:
+    store = Store(postgres_url)
+    session = opened(store)
+    with store.database.reading() as cursor:
+        (mine,) = cursor.execute("SELECT pg_backend_pid()").fetchone()
+    with Store(postgres_url).database.reading() as other:
+        other.execute("SELECT pg_terminate_backend(:pid)", {"pid": mine})
+    assert store.advance("a", session.generation, 0, "x", done=False)
+    assert store.actions(session.generation) == ["x"]
+    store.close()

@@ -1,0 +1,76 @@
+"""Sessions that nobody touches are deleted, and what hangs into the application begins and ends with it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from edgeworth.server.app import create_app
+from edgeworth.server.live import GAMES, Live, Opening, open_live
+from edgeworth.server.sessions import SessionLimits
+from lodging import MECHANISM, client_of, settings_in
+
+
+def test_idle_sessions_expire_and_the_others_stay(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, sessions=SessionLimits(idle_seconds=0.5), sweep_seconds=0.1)
+    with client_of(settings) as client:
+        for name in ("idle", "busy"):
+            client.post("/reset", json={"session_id": name, "episode_length": 1_000})
+        until, names = time.monotonic() + 20.0, ["busy", "idle"]
+        while "idle" in names and time.monotonic() < until:
+            assert client.post("/step", json={"session_id": "busy", "action": MECHANISM}).status_code == 200
+            names = [line["session_id"] for line in client.get("/sessions").json()["sessions"]]
+            time.sleep(0.02)
+        assert names == ["busy"]
+        answer = client.post("/step", json={"session_id": "idle", "action": MECHANISM})
+        assert answer.status_code == 404 and answer.json()["code"] == "unknown_session"
+
+
+def test_a_sweep_that_fails_does_not_end_the_sweeping(tmp_path: Path) -> None:
+    app = create_app(settings_in(tmp_path, sweep_seconds=0.02))
+    calls = []
+
+    async def failing() -> int:
+        calls.append(time.monotonic())
+        raise OSError("the store is away")
+
+    app.state.sessions.expire = failing
+    with TestClient(app, base_url="http://localhost") as client:
+        until = time.monotonic() + 10.0
+        while len(calls) < 3 and time.monotonic() < until:
+            time.sleep(0.02)
+        assert client.get("/health").status_code == 200
+    assert len(calls) >= 3
+
+
+def test_what_was_hung_in_begins_and_ends_in_reverse_order(tmp_path: Path) -> None:
+    app, told = create_app(settings_in(tmp_path)), []
+
+    def hook(word: str):  # type: ignore[no-untyped-def]
+        async def tell() -> None:
+            told.append(word)
+
+        return tell
+
+    app.state.running.starts += [hook("first"), hook("second")]
+    app.state.running.stops += [hook("first ends"), hook("second ends")]
+    with TestClient(app, base_url="http://localhost"):
+        assert told == ["first", "second"] and not app.state.running.draining
+    assert told[2:] == ["second ends", "first ends"] and app.state.running.draining
+
+
+def test_the_rules_of_every_game_are_loaded_before_the_first_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stepped: list[str] = []
+
+    def watched(opening: Opening) -> Live:
+        live = open_live(opening)
+        step = live.step
+        monkeypatch.setattr(live, "step", lambda action: (stepped.append(opening.game), step(action))[1])
+        return live
+
+    monkeypatch.setattr("edgeworth.server.app.open_live", watched)
+    with client_of(settings_in(tmp_path)):
+        assert sorted(stepped) == sorted(GAMES)
