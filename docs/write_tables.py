@@ -74,6 +74,34 @@ def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "ste
     return "\n".join(lines)
 
 
+def server_table(result: dict[str, Any]) -> str:
+    """Steps per second, latencies and the server's processor time, by contender, way and number of sessions."""
+    lines = ["| | steps per second | quartiles | p50 ms | p99 ms | server CPU µs a step |", "|---|---|---|---|---|---|"]
+    for entry in result["entries"].values():
+        low, high = entry["interquartile_range"]
+        p50, p99, cpu = (entry[name]["median"] for name in ("p50", "p99", "server_cpu_microseconds"))
+        rate = f"{_rounded(entry['median'])} | {_rounded(low)} – {_rounded(high)}"
+        lines.append(f"| {entry['label']} | {rate} | {p50:.3g} | {p99:.3g} | {cpu:.0f} |")
+    return "\n".join(lines)
+
+
+def soak_table(result: dict[str, Any]) -> str:
+    """What became of sessions while the server was being killed."""
+    rows = {
+        "kills": f"{result['kills']} ({', '.join(f'{count} × {how}' for how, count in result['kills_by_kind'].items())})",
+        "steps acknowledged": f"{result['steps_acknowledged']:,}",
+        "carried out, answer not heard": f"{result['steps_carried_out_unheard']:,}",
+        "lost": result["steps_lost"],
+        "made twice": result["steps_doubled"],
+        "answers that a replay does not give": result["mismatches"],
+        "server errors": result["server_errors"],
+    }
+    for how, times in result["recovery_seconds"].items():
+        rows[f"seconds to the next answer after a kill of {how}"] = f"median {times['median']:.2f}, longest {times['longest']:.2f}"
+    head = f"| {result['seconds']:,.0f} seconds, {result['workers']} workers, {result['sessions']} sessions | |"
+    return "\n".join([head, "|---|---|", *(f"| {name} | {found} |" for name, found in rows.items())])
+
+
 def quality_table(result: dict[str, Any]) -> str:
     """CPU seconds to the goal, with quartiles over the seeds."""
     quality = result["quality"]
@@ -421,6 +449,10 @@ def pages() -> dict[Path, str]:
     models, pocket = _load("bench_llm.json"), _load("pocket.json")
     speed = filled(speed, "language model rates", rates_table(models, tuple(models["entries"]), "replies"))
     speed = filled(speed, "language model marks", marks_table(models))
+    server = _load("bench_server.json")
+    speed = filled(speed, "server rates", server_table(server))
+    speed = filled(speed, "server marks", marks_table(server))
+    speed = filled(speed, "soak", soak_table(_load("soak.json")))
     train, gpu = _load("bench_train.json"), _load("bench_gpu.json")
     speed = filled(speed, "gpu rates", rates_table(gpu, tuple(gpu["entries"]), clock="second"))
     speed = filled(speed, "gpu marks", marks_table(gpu))

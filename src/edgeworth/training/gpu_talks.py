@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgeworth.agents.network.forward import Sizes
-from edgeworth.compiled import Array, Real
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.state import EPISODE
 from edgeworth.training.fused.rollout import DEALS, EPISODES, MAXIMUM, REWARD, TURNS, Game
@@ -125,7 +124,7 @@ def kernels() -> tuple[Callable[..., None], Callable[..., None]]:
         if e < game.state.shape[0]:
             show_slot(game, sizes, sight, e)
 
-    def step(game: Game, sizes: Sizes, sight: Sight, ledger: Ledger, moves: Array, scale: Real) -> None:
+    def step(game: Game, sizes: Sizes, sight: Sight, ledger: Ledger, moves: Any, scale: float) -> None:
         e = cuda.grid(1)
         if e < game.state.shape[0]:
             step_slot(game, sizes, sight, ledger, moves, scale, e)
