@@ -58,10 +58,11 @@ class Reaper:
 
     async def _traffic(self, ledger: Ledger, wanted: int) -> None:
         """Until so many steps have been acknowledged."""
-        patience = time.monotonic() + START_SECONDS
+        patience, before = time.monotonic() + START_SECONDS, ledger.answers.copy()
         while ledger.acknowledged < wanted:
             if time.monotonic() > patience:
-                raise RuntimeError("The server did not recover; it said:\n" + "".join(self.server.log[-40:]))
+                told = dict(ledger.answers - before)
+                raise RuntimeError(f"The server did not recover; it answered {told} and said:\n" + "".join(self.server.log[-40:]))
             await asyncio.sleep(0.01)
 
     def kill(self, how: str) -> None:

@@ -27,9 +27,10 @@ PATIENCE = 10.0
 PAUSE = 0.1
 """Seconds between a client's tries while nobody answers."""
 OPTIONS: dict[str, dict[str, Any]] = {
-    "auction": {"n_agents": 4, "episode_length": 60},
-    "bargaining": {"on_illegal": "penalty", "max_turns": 40, "disagree": "passes"},
+    "auction": {"n_agents": 4, "episode_length": 400},
+    "bargaining": {"on_illegal": "penalty", "max_turns": 50, "disagree": "passes"},
 }
+"""Long episodes: sessions are kept for the check at the end, and an owner may have so many."""
 PREFIX = {"auction": "", "bargaining": "/bargaining"}
 Answer = tuple[int, Any]
 """A status and a body; the status is 0 where nobody answered."""
@@ -219,7 +220,7 @@ class Player:
         await asyncio.sleep(PAUSE)
 
     def action(self) -> Any:
-        """Any legal action."""
+        """Any mechanism; in the talks hardly ever a deal, so that they last, and a share beyond the pool now and then."""
         if self.game == "auction":
             return action_of(random_mechanisms(generator(self.chance.randrange(1 << 31)), 1)[0]).model_dump()
-        return {"act_type": self.chance.choice((0, 1, 3)), "oA": [0, 0, self.chance.randrange(2)]}
+        return {"act_type": self.chance.choice((0, 1, 3)), "oA": [self.chance.randrange(3, 5) for _ in range(3)]}
