@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.errors import DataError
 from edgeworth.runlog import Checkpoint, read_checkpoint
@@ -24,6 +26,26 @@ class Network:
     shape: PolicyShape
     parameters: NDArray[np.float32]
     facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PlaysNetwork:
+    """Whoever plays the network of a checkpoint, in either seat."""
+
+    checkpoint: str | Path
+    """A run folder, or a file of a checkpoint."""
+    sampled: bool = False
+    """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
+
+    @cached_property
+    def network(self) -> Network:
+        """The network, read once."""
+        return read_network(self.checkpoint)
+
+    @cached_property
+    def player(self) -> NetworkPlayer:
+        """The network, ready to play."""
+        return NetworkPlayer(self.network.parameters, self.network.shape)
 
 
 def read_network(path: str | Path) -> Network:

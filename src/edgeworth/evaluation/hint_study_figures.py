@@ -22,7 +22,6 @@ HINT_STYLES = {
 }
 """Colour, line and mark by kind of hint; told apart in grey by line and mark."""
 OTHER_STYLE = ("#6a4c93", ":", "P")
-CADENCES = ("k = 1", "k = 3")
 NO_CADENCE = "k = 1"
 """Where agents without hints are drawn too."""
 

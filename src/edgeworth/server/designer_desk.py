@@ -26,7 +26,7 @@ from edgeworth.llm.client import Completion, Failure
 from edgeworth.protocol import Rejection
 from edgeworth.seeding import generator
 from edgeworth.server.design_questions import DesignQuestion
-from edgeworth.server.desk import Desk, Watcher, Worker
+from edgeworth.server.desk import Watcher, Worker
 from edgeworth.server.desks import Desks
 from edgeworth.server.model_process import Apart, ModelProcess
 from edgeworth.server.refusals import Refused
@@ -193,11 +193,8 @@ class DesignerDesks(Desks[DesignQuestion, Designed]):
         model_options: Mapping[str, Any] | None = None,
     ) -> None:
         """`process` runs the language model; without one, `model_options` name a model elsewhere."""
-        limits = limits or DeskLimits()
-        at_once = dataclasses.replace(limits, gather_seconds=0.0)
         workers: dict[str, Worker[DesignQuestion, Designed]] = {name: PlainWorker(name) for name in OFFERED}
         workers[LEARNS] = LearningWorker(LEARNS)
         workers[WRITES] = ModelWorker(None if process is None else Apart(process), model_options or {})
-        desks = {name: Desk(name, worker, limits if name == WRITES else at_once, watcher) for name, worker in workers.items()}
-        super().__init__("designer", desks)
+        super().__init__("designer", workers, WRITES, limits, watcher)
         self.default = self.checked(default)

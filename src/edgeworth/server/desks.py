@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Generic
 
 from edgeworth.errors import UnknownName
-from edgeworth.server.desk import Answer, Desk, Question, State
+from edgeworth.server.desk import Answer, Desk, Question, State, Watcher, Worker
+from edgeworth.server.settings import DeskLimits
 
 
 class Desks(Generic[Question, Answer]):
     """The desks of all who answer one kind of question, by their names."""
 
-    def __init__(self, kind: str, desks: Mapping[str, Desk[Question, Answer]]) -> None:
-        """`kind` is what errors call them."""
-        self.kind, self.desks = kind, desks
+    def __init__(
+        self,
+        kind: str,
+        workers: Mapping[str, Worker[Question, Answer]],
+        writes: str,
+        limits: DeskLimits | None = None,
+        watcher: Watcher | None = None,
+        titled: str = "",
+    ) -> None:
+        """`kind` is what errors call them; `titled` stands before their names in the metrics.
+
+        Only `writes`, the language model, waits a moment for further questions.
+        """
+        limits = limits or DeskLimits()
+        at_once = dataclasses.replace(limits, gather_seconds=0.0)
+        self.kind = kind
+        self.desks = {name: Desk(titled + name, worker, limits if name == writes else at_once, watcher) for name, worker in workers.items()}
 
     def checked(self, name: str) -> str:
         """A name that is known, or an error with its neighbour."""

@@ -24,7 +24,7 @@ from edgeworth.games.bargaining.hints import Hint, HintProvider
 from edgeworth.games.bargaining.talks import Move
 from edgeworth.games.bargaining.told_talks import told_talks
 from edgeworth.protocol import Reason, Rejection
-from edgeworth.server.desk import Desk, Watcher
+from edgeworth.server.desk import Watcher
 from edgeworth.server.desks import Desks
 from edgeworth.server.live import LiveBargaining, opening_of
 from edgeworth.server.model_process import Apart, ModelProcess
@@ -172,9 +172,6 @@ class HintDesks(Desks[HintQuestion, Hinted]):
         model_options: Mapping[str, Any] | None = None,
     ) -> None:
         """As those of designers; the process may be the same."""
-        limits = limits or DeskLimits()
-        at_once = dataclasses.replace(limits, gather_seconds=0.0)
         workers = {name: HintWorker(name) for name in catalog.names("hint provider")}
         workers[WRITES] = HintWorker(WRITES, None if process is None else Apart(process), model_options)
-        desks = {name: Desk(f"hints {name}", worker, limits if name == WRITES else at_once, watcher) for name, worker in workers.items()}
-        super().__init__("hint provider", desks)
+        super().__init__("hint provider", workers, WRITES, limits, watcher, "hints ")

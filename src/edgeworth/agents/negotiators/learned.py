@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Moves
-from edgeworth.agents.network.player import NetworkPlayer, Outlook, batch_uniforms
-from edgeworth.agents.trained_network import Network, read_network
+from edgeworth.agents.network.player import Outlook, batch_uniforms
+from edgeworth.agents.trained_network import PlaysNetwork
 from edgeworth.config import HintConfig
 from edgeworth.envs.hint_injector import HintFeed, provider_of
 from edgeworth.errors import InvalidOption
@@ -40,13 +39,9 @@ def chances(outlook: Outlook, acts: NDArray[np.int64], shares: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Learned:
+class Learned(PlaysNetwork):
     """Does what it was trained to do."""
 
-    checkpoint: str | Path
-    """A run folder, or a file of a checkpoint."""
-    sampled: bool = False
-    """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
     hint: str | None = None
     """A hint provider other than the one it was trained with."""
     hint_options: Mapping[str, Any] = field(default_factory=dict)
@@ -57,16 +52,6 @@ class Learned:
     def __post_init__(self) -> None:
         if self.hint is not None and self.network.shape.features == BASE_FEATURES:
             raise InvalidOption(f"hint is {self.hint!r}, but the network in {self.checkpoint} was trained without inputs for hints.")
-
-    @cached_property
-    def network(self) -> Network:
-        """The network, read once."""
-        return read_network(self.checkpoint)
-
-    @cached_property
-    def player(self) -> NetworkPlayer:
-        """The network, ready to play."""
-        return NetworkPlayer(self.network.parameters, self.network.shape)
 
     @cached_property
     def provider(self) -> HintProvider | None:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from edgeworth.agents.negotiators.boxed import FOLDER, expert_for
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.agents.negotiators.networks import in_box
-from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
+from edgeworth.agents.network.player import batch_uniforms
 from edgeworth.agents.network.reading import PARTNER_POINTS
-from edgeworth.agents.trained_network import Network, read_network
+from edgeworth.agents.trained_network import PlaysNetwork
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -32,23 +32,8 @@ OFFERS = np.isin(np.arange(len(Act)), [Act.PROPOSE, Act.INSIST])
 
 
 @dataclass(frozen=True)
-class FromCheckpoint:
+class FromCheckpoint(PlaysNetwork):
     """Plays the network of a checkpoint from the partner's seat."""
-
-    checkpoint: str | Path
-    """A run folder, or a file of a checkpoint."""
-    sampled: bool = False
-    """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
-
-    @cached_property
-    def network(self) -> Network:
-        """The network, read once."""
-        return read_network(self.checkpoint)
-
-    @cached_property
-    def player(self) -> NetworkPlayer:
-        """The network, ready to play."""
-        return NetworkPlayer(self.network.parameters, self.network.shape)
 
     @cached_property
     def knows_utilities(self) -> bool:
