@@ -45,9 +45,10 @@ bench: $(WARM) $(PEERS)  ## speed of both games, of training and of the language
 	@$(BIN)/edgeworth bench llm --seed 0 --repeats 5 --out results/bench_llm.json
 	@$(BIN)/edgeworth bench server --seed 0 --repeats 5 --out results/bench_server.json
 
-soak: $(WARM)  ## ten minutes of sessions while workers are killed; writes results/soak.json
-	@echo "edgeworth: soaking the server for ten minutes, with 210 kills."
+soak: $(WARM)  ## a quarter of an hour of sessions while workers are killed; writes results/soak.json and soak_alone.json
+	@echo "edgeworth: soaking three workers for ten minutes, with 210 kills, and then one alone for five, with 40."
 	@$(BIN)/edgeworth bench soak --seed 0 --minutes 10 --kills 210 --out results/soak.json
+	@$(BIN)/edgeworth bench soak --seed 0 --minutes 5 --kills 40 --workers 1 --out results/soak_alone.json
 
 yardstick: $(WARM)  ## the reference tables of both games; writes results/yardstick_*.json and .png
 	@echo "edgeworth: computing the yardsticks."

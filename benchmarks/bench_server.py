@@ -4,7 +4,7 @@ Both run as processes of their own under the same uvicorn settings; the load com
 rounds and is in the store before it is answered; the echo keeps nothing, and over HTTP makes a new environment for every step, which is
 OpenEnv's way. Contenders take turns, and ratios are taken within a round. Rates are wall-clock, since a server's speed is; the processor
 time of the server and of the generator is told beside them. The generator's own ceiling is measured against a server that answers
-without reading.
+without reading. Then a language model writes for somebody while others play; see `responsiveness`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 import uvloop
 
+from benchmarks import responsiveness
 from benchmarks.load import Bare, HttpSession, Script, Session, SocketSession, Tally, frame, load, post
 from benchmarks.measuring import Progress, machine_facts, mark, summary
 from benchmarks.server_process import ServerProcess, echo_server, free_port, our_server, running
@@ -53,14 +54,16 @@ def run(
     seed: int = 0,
     sizes: Sequence[int] = SIZES,
     workers: int = 1,
+    model: bool = True,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any]:
-    """Measure everything; `workers` are ours, since OpenEnv's sessions live in one process."""
+    """Measure everything; `workers` are ours, since OpenEnv's sessions live in one process. Without `model` no language model writes."""
     with tempfile.TemporaryDirectory() as folder:
         servers = {"ours": our_server(f"sqlite:///{folder}/sessions.sqlite", free_port(), workers), "echo": echo_server(free_port())}
         with running(*servers.values()):
             turns = measured(servers, repeats, seconds, seed, sizes, progress)
             failures = servers["ours"].failures()
+    writing = while_writing(repeats, seconds, seed, progress) if model else responsiveness.not_measured("left out with --no-model")
     return {
         "quantity": "steps per second of the wall clock, median of the repeats; ratios within a repeat",
         "seed": seed,
@@ -70,9 +73,19 @@ def run(
         "machine": {**machine_facts(), **{name: importlib.metadata.version(name) for name in ("openenv", "uvicorn", "fastapi")}},
         "generator_ceiling": ceiling(seconds),
         "entries": {name: entry(name, rounds) for name, rounds in turns.items()},
+        "responsiveness": writing,
         "server_failures": failures,
-        "marks": marks(turns, sizes),
+        "marks": [*marks(turns, sizes), *responsiveness.marks(writing)],
     }
+
+
+def while_writing(repeats: int, seconds: float, seed: int, progress: Progress) -> dict[str, Any]:
+    """Steps while a language model writes, on a server of their own."""
+    scripts = [script("ours", "http", f"bench-model-{k}", seed + k) for k in range(responsiveness.SESSIONS)]
+    with tempfile.TemporaryDirectory() as folder:
+        server = our_server(f"sqlite:///{folder}/sessions.sqlite", free_port())
+        with running(server):
+            return responsiveness.measure(server.port, scripts, repeats, seconds, progress)
 
 
 def measured(

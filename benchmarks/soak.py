@@ -66,8 +66,10 @@ class Reaper:
             await asyncio.sleep(0.01)
 
     def kill(self, how: str) -> None:
-        """End something with SIGKILL."""
+        """End something with SIGKILL; a server of one worker is everything there is."""
         alive = self.server.workers()
+        if self.workers == 1:
+            how = "everything"
         victims = [self.chance.choice(alive)] if how == "one worker" and alive else alive
         if how == "everything":
             victims = [self.server.process.pid, *alive]

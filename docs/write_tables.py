@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -85,21 +86,50 @@ def server_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def soak_table(result: dict[str, Any]) -> str:
-    """What became of sessions while the server was being killed."""
-    rows = {
-        "kills": f"{result['kills']} ({', '.join(f'{count} × {how}' for how, count in result['kills_by_kind'].items())})",
-        "steps acknowledged": f"{result['steps_acknowledged']:,}",
-        "carried out, answer not heard": f"{result['steps_carried_out_unheard']:,}",
-        "lost": result["steps_lost"],
-        "made twice": result["steps_doubled"],
-        "answers that a replay does not give": result["mismatches"],
-        "server errors": result["server_errors"],
-    }
-    for how, times in result["recovery_seconds"].items():
-        rows[f"seconds to the next answer after a kill of {how}"] = f"median {times['median']:.2f}, longest {times['longest']:.2f}"
-    head = f"| {result['seconds']:,.0f} seconds, {result['workers']} workers, {result['sessions']} sessions | |"
-    return "\n".join([head, "|---|---|", *(f"| {name} | {found} |" for name, found in rows.items())])
+def responsiveness_table(result: dict[str, Any]) -> str:
+    """How long steps take while a language model is idle and while it writes."""
+    found = result.get("responsiveness", {"not_measured": "this result is older than the measurement"})
+    if "not_measured" in found:
+        return f"| steps while a language model writes |\n|---|\n| not measured: {found['not_measured']} |"
+    lines = [f"| {found['sessions']} sessions over HTTP, while | p50 ms | p99 ms | quartiles | steps |", "|---|---|---|---|---|"]
+    for entry in found["turns"].values():
+        low, high = entry["p99"]["interquartile_range"]
+        p50, p99 = (entry[name]["median"] for name in ("p50", "p99"))
+        lines.append(f"| {entry['label']} | {p50:.3g} | {p99:.3g} | {low:.3g} – {high:.3g} | {entry['steps']:,} |")
+    return "\n".join(lines)
+
+
+def soak_table(*results: dict[str, Any]) -> str:
+    """What became of sessions while the server was being killed, in several soaks side by side."""
+
+    def line(name: str, found: Callable[[dict[str, Any]], object]) -> str:
+        return " | ".join([f"| {name}", *(str(found(result)) for result in results)]) + " |"
+
+    def recovery(how: str) -> Callable[[dict[str, Any]], str]:
+        def told(result: dict[str, Any]) -> str:
+            times = result["recovery_seconds"].get(how)
+            return "" if times is None else f"median {times['median']:.2f}, longest {times['longest']:.2f}"
+
+        return told
+
+    def killed(result: dict[str, Any]) -> str:
+        return f"{result['kills']} ({', '.join(f'{count} × {how}' for how, count in result['kills_by_kind'].items())})"
+
+    return "\n".join(
+        [
+            line("", lambda each: f"{each['seconds']:,.0f} seconds, {each['workers']} worker{'s' * (each['workers'] > 1)}"),
+            "|---" * (len(results) + 1) + "|",
+            line("sessions at a time", lambda each: each["sessions"]),
+            line("kills", killed),
+            line("steps acknowledged", lambda each: f"{each['steps_acknowledged']:,}"),
+            line("carried out, answer not heard", lambda each: f"{each['steps_carried_out_unheard']:,}"),
+            line("lost", lambda each: each["steps_lost"]),
+            line("made twice", lambda each: each["steps_doubled"]),
+            line("answers that a replay does not give", lambda each: each["mismatches"]),
+            line("server errors", lambda each: each["server_errors"]),
+            *(line(f"seconds to the next answer after a kill of {how}", recovery(how)) for how in results[0]["recovery_seconds"]),
+        ]
+    )
 
 
 def quality_table(result: dict[str, Any]) -> str:
@@ -452,7 +482,8 @@ def pages() -> dict[Path, str]:
     server = _load("bench_server.json")
     speed = filled(speed, "server rates", server_table(server))
     speed = filled(speed, "server marks", marks_table(server))
-    speed = filled(speed, "soak", soak_table(_load("soak.json")))
+    speed = filled(speed, "responsiveness", responsiveness_table(server))
+    speed = filled(speed, "soak", soak_table(_load("soak.json"), _load("soak_alone.json")))
     train, gpu = _load("bench_train.json"), _load("bench_gpu.json")
     speed = filled(speed, "gpu rates", rates_table(gpu, tuple(gpu["entries"]), clock="second"))
     speed = filled(speed, "gpu marks", marks_table(gpu))

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -268,10 +268,12 @@ async def calls(app: Any) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def asked_at_once(app: Any, bodies: list[dict[str, Any]]) -> list[httpx.Response]:
-    """The answers to requests that arrive together."""
+async def asked_at_once(app: Any, bodies: list[dict[str, Any]], tokens: Sequence[str] = ("",)) -> list[httpx.Response]:
+    """The answers to requests that arrive together, from the owners of these tokens in turn."""
+    headers = [{"authorization": f"Bearer {token}"} for token in tokens]
     async with calls(app) as client:
-        return list(await asyncio.gather(*(client.post("/api/design", json=body) for body in bodies)))
+        asking = (client.post("/api/design", json=body, headers=headers[number % len(headers)]) for number, body in enumerate(bodies))
+        return list(await asyncio.gather(*asking))
 
 
 def market(number: int) -> dict[str, Any]:
@@ -295,6 +297,23 @@ def test_a_full_queue_is_503_with_a_time_to_come_back(tmp_path: Path, monkeypatc
     refused = [answer for answer in answers if answer.status_code != 200]
     assert 4 <= len(answers) - len(refused) <= 8
     assert all(problem(answer, 503, "busy") and int(answer.headers["retry-after"]) >= 1 for answer in refused)
+
+
+def test_an_owner_who_asks_too_much_is_429_while_another_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=0.3)
+    settings = settings_in(tmp_path, desk=DeskLimits(queue=16, batch=2, per_owner=3), tokens=(("alice", "a"), ("bob", "b")))
+    answers = asyncio.run(asked_at_once(create_app(settings), [market(number) for number in range(20)], "aaaaaaaaab"))
+    of_bob = answers[9::10]
+    refused = [answer for answer in answers if answer not in of_bob and answer.status_code != 200]
+    assert [answer.status_code for answer in of_bob] == [200, 200] and 13 <= len(refused) <= 15
+    assert all(problem(answer, 429, "too_many_questions") and int(answer.headers["retry-after"]) >= 1 for answer in refused)
+
+
+def test_without_tokens_the_whole_queue_is_everybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=0.1)
+    settings = settings_in(tmp_path, desk=DeskLimits(queue=16, batch=8, per_owner=2))
+    answers = asyncio.run(asked_at_once(create_app(settings), [market(number) for number in range(16)]))
+    assert {answer.status_code for answer in answers} == {200}
 
 
 def test_a_deadline_is_504(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,45 @@ def test_a_full_queue_is_told_at_once_with_a_time_to_come_back() -> None:
     at_desk(use, queue=2, batch=1)
 
 
+def test_one_owner_fills_no_more_than_a_part_of_the_queue() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        worker.gate.clear()
+        first = asyncio.create_task(desk.ask(0, "alice"))
+        await until(lambda: desk.in_hand == 1)
+        waiting = [asyncio.create_task(desk.ask(number, "alice")) for number in (1, 2)]
+        await until(lambda: desk.waiting == 2)
+        with pytest.raises(Refused) as refused:
+            await desk.ask(3, "alice")
+        assert (refused.value.status, refused.value.code) == (429, "too_many_questions") and refused.value.retry_after >= 1
+        waiting += [asyncio.create_task(desk.ask(number, "bob")) for number in (3, 4)]
+        await until(lambda: desk.waiting == 4)
+        with pytest.raises(Refused) as refused:
+            await desk.ask(5, "carol")
+        assert (refused.value.status, refused.value.code) == (503, "busy")
+        worker.gate.set()
+        assert await asyncio.gather(first, *waiting) == [0, 2, 4, 6, 8]
+        assert tally.endings == {"full": 2, "answered": 5} and await desk.ask(6, "alice") == 12
+
+    at_desk(use, queue=4, per_owner=2, batch=1)
+
+
+def test_questions_that_were_called_off_take_no_room() -> None:
+    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+        worker.gate.clear()
+        first = asyncio.create_task(desk.ask(0, "alice"))
+        await until(lambda: desk.in_hand == 1)
+        kept, left = (asyncio.create_task(desk.ask(number, "alice")) for number in (1, 2))
+        await until(lambda: desk.waiting == 2)
+        left.cancel()
+        await asyncio.wait({left})
+        later = asyncio.create_task(desk.ask(3, "alice"))
+        await asyncio.sleep(0.05)
+        worker.gate.set()
+        assert await asyncio.gather(first, kept, later) == [0, 2, 6]
+
+    at_desk(use, queue=2, per_owner=2, batch=1)
+
+
 def test_a_deadline_is_kept_and_what_still_waited_is_never_worked_on() -> None:
     async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()

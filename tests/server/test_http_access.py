@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.server.access import host_name
-from edgeworth.server.settings import ServerSettings, tokens_from
+from edgeworth.server.access import host_name, neighbourhood
+from edgeworth.server.app import create_app
+from edgeworth.server.settings import RequestLimits, ServerSettings, tokens_from
 from lodging import MECHANISM, client_of, settings_in
 
 TOKENS = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bob"))
@@ -92,6 +97,74 @@ def test_a_socket_needs_a_token_too(tmp_path: Path) -> None:
         with client.websocket_connect("/ws", headers=ALICE) as socket:
             socket.send_json({"type": "state", "data": {}})
             assert socket.receive_json()["type"] == "state"
+
+
+def test_an_address_that_fails_too_often_is_told_so_and_a_good_token_is_let_in(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, tokens=TOKENS, limits=RequestLimits(failures=0.01, failures_burst=2))
+    with client_of(settings) as client:
+        wrong = {"authorization": "Bearer wrong"}
+        answers = [client.get("/sessions", headers=headers) for headers in (wrong, {}, wrong, {})]
+        assert [answer.status_code for answer in answers] == [401, 401, 429, 429]
+        told = answers[-1].json()
+        assert told["code"] == "too_many_failures" and told["remedy"] and int(answers[-1].headers["retry-after"]) >= 1
+        assert [client.get("/sessions", headers=ALICE).status_code for _ in range(3)] == [200] * 3
+        with pytest.raises(WebSocketDisconnect) as closed, client.websocket_connect("/ws", headers=wrong):
+            pass
+        assert closed.value.code == 1013
+        with client.websocket_connect("/ws", headers=ALICE):
+            pass
+        assert 'edgeworth_refusals_total{code="too_many_failures"} 3.0' in client.get("/metrics", headers=ALICE).text
+    with TestClient(client.app, base_url="http://localhost", client=("192.0.2.7", 5)) as other:
+        assert other.get("/sessions", headers=wrong).status_code == 401
+
+
+def test_failures_are_counted_by_address_and_by_network_where_one_has_many() -> None:
+    hosts = ["192.0.2.7", "::ffff:192.0.2.7", "2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1", "testclient"]
+    counted = [neighbourhood((host, 1)) for host in hosts]
+    assert counted == ["192.0.2.7", "192.0.2.7", "2001:db8::/64", "2001:db8::/64", "2001:db8:0:1::/64", "testclient"]
+    assert neighbourhood(None) == ""
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::1", "::ffff:192.0.2.7", "0.0.0.0", "fe80::1%eth0"])
+def test_an_open_application_serves_its_own_machine_only(tmp_path: Path, host: str) -> None:
+    with TestClient(create_app(settings_in(tmp_path)), base_url="http://localhost", client=(host, 5)) as client:
+        for path in ("/sessions", "/", "/metrics"):
+            answer = client.get(path)
+            assert answer.status_code == 403 and answer.json()["code"] == "not_local"
+        assert "EDGEWORTH_TOKENS" in answer.json()["remedy"] and "--insecure" in answer.json()["remedy"]
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/ws"):
+            pass
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.9", "::1", "::ffff:127.0.0.1", "testclient", ""])
+def test_its_own_machine_is_known_by_every_name(tmp_path: Path, host: str) -> None:
+    with TestClient(create_app(settings_in(tmp_path)), base_url="http://localhost", client=(host, 5)) as client:
+        assert client.get("/sessions").status_code == 200
+
+
+@pytest.mark.parametrize("changes", [{"insecure": True}, {"tokens": TOKENS}], ids=["insecure", "tokens"])
+def test_who_says_so_serves_others_too(tmp_path: Path, changes: dict[str, Any]) -> None:
+    app = create_app(settings_in(tmp_path, **changes))
+    with TestClient(app, base_url="http://localhost", client=("192.0.2.7", 5)) as client:
+        assert client.get("/sessions", headers=ALICE).status_code == 200
+
+
+def test_a_client_without_an_address_is_inside_this_machine(tmp_path: Path) -> None:
+    """As over a socket of the file system."""
+
+    async def asked() -> httpx.Response:
+        inside = httpx.ASGITransport(create_app(settings_in(tmp_path)), client=None)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=inside, base_url="http://localhost") as client:
+            return await client.get("/sessions")
+
+    assert asyncio.run(asked()).status_code == 200
+
+
+def test_an_application_without_settings_goes_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGEWORTH_TOKENS", "alice:a-token-of-alice")
+    monkeypatch.setenv("EDGEWORTH_STORE", f"sqlite:///{tmp_path / 'here.sqlite'}")
+    settings = create_app().state.settings
+    assert settings.tokens == TOKENS[:1] and settings.store.endswith("here.sqlite")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "lab.example"])

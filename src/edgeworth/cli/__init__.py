@@ -11,65 +11,90 @@ import sys
 
 import typer
 
-from edgeworth.cli import (
-    analyse,
-    bench,
-    bench_server,
-    clone,
-    curves,
-    demo,
-    designers,
-    evaluate,
-    hint,
-    hints,
-    market,
-    parse,
-    play,
-    pocket,
-    replay,
-    self_play,
-    sensitivity,
-    serve,
-    study,
-    tournament,
-    train,
-    yardstick,
-)
 from edgeworth.cli.console import complain
+from edgeworth.cli.lazy import STYLE, group_of
 from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
 
-app = typer.Typer(
-    name="edgeworth",
-    help="A laboratory for strategic agents: bargaining and auction design.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
-app.command("play")(play.play)
-app.command("demo")(demo.demo)
-app.command("analyse")(analyse.analyse)
-app.command("yardstick")(yardstick.yardstick_command)
-app.command("market")(market.market_command)
-app.command("sensitivity")(sensitivity.sensitivity_command)
-app.command("train")(train.train_command)
-app.command("evaluate")(evaluate.evaluate_command)
-app.command("compare")(evaluate.compare_command)
-app.command("curves")(curves.curves_command)
-app.command("study")(study.study_command)
-app.command("self-play")(self_play.self_play_command)
-app.command("tournament")(tournament.tournament_command)
-app.command("parse")(parse.parse_command)
-app.command("clone")(clone.clone_command)
-app.command("hint")(hint.hint_command)
-app.command("serve")(serve.serve_command)
-app.command("replay")(replay.replay_command)
-app.add_typer(hints.app, name="hints")
-app.add_typer(designers.app, name="designers")
-app.add_typer(pocket.app, name="pocket")
-bench.app.command("server")(bench_server.server_command)
-bench.app.command("soak")(bench_server.soak_command)
-app.add_typer(bench.app, name="bench")
+COMMANDS = {
+    "play": (
+        "edgeworth.cli.play:play",
+        "Bargain against a partner whose utilities you cannot see; then see them, the frontier, and what you left on the table.",
+    ),
+    "demo": ("edgeworth.cli.demo:demo", "Watch the blind Bayes-optimal bargainer play one episode, with its reasons."),
+    "analyse": (
+        "edgeworth.cli.analyse:analyse",
+        "Show a context's frontier, its Nash and other points, and what an agent could get from a partner.",
+    ),
+    "yardstick": (
+        "edgeworth.cli.yardstick:yardstick_command",
+        "Print a game's reference table: from random play to the oracle, with intervals.",
+    ),
+    "market": (
+        "edgeworth.cli.market:market_command",
+        "Hold a market and watch it being gamed: who came, who bid what, what the ring and the shills did, who paid for it.",
+    ),
+    "sensitivity": (
+        "edgeworth.cli.sensitivity:sensitivity_command",
+        "Move each of the eleven fields away from a base mechanism, one at a time, and measure the change of mean R.",
+    ),
+    "train": ("edgeworth.cli.train:train_command", "Teach a negotiator. Everything about the run goes into a folder; Ctrl-C saves first."),
+    "evaluate": (
+        "edgeworth.cli.evaluate:evaluate_command",
+        "Measure how good negotiators are: reward, score between random and blind Bayes, deals, efficiency, each with its interval.",
+    ),
+    "compare": (
+        "edgeworth.cli.evaluate:compare_command",
+        "Compare two negotiators on the same episodes: paired differences, first less second, with intervals.",
+    ),
+    "curves": (
+        "edgeworth.cli.curves:curves_command",
+        "Put the learning curves of several runs together: the mean over seeds, with the lowest and the highest.",
+    ),
+    "study": (
+        "edgeworth.cli.study:study_command",
+        "Train agents with several settings and seeds, and compare what they earn. Interrupted, it goes on where it stopped.",
+    ),
+    "self-play": (
+        "edgeworth.cli.self_play:self_play_command",
+        "Train agents by self-play, with a pool of past selves and without, freeze them, and train best responses against them.",
+    ),
+    "tournament": (
+        "edgeworth.cli.tournament:tournament_command",
+        "Let negotiators meet each other: who gets what from whom, deals, efficiency, and ranks that say where they are not separated.",
+    ),
+    "parse": (
+        "edgeworth.cli.parse:parse_command",
+        "Read the acts and splits of a dialogue between people, or measure how often the deal is found.",
+    ),
+    "clone": (
+        "edgeworth.cli.clone:clone_command",
+        "Teach a network the moves of people from their dialogues, and measure it on dialogues that it has not seen.",
+    ),
+    "hint": (
+        "edgeworth.cli.hint:hint_command",
+        "Show one hint with everything that led to it: the prompt, the raw reply, the verdict and the ten features.",
+    ),
+    "serve": (
+        "edgeworth.cli.serve:serve_command",
+        "Serve both games: sessions over HTTP and WebSocket that survive the server, designers and hints on request.",
+    ),
+    "replay": ("edgeworth.cli.replay:replay_command", "Play an exported session again: what every step earned, and how it ended."),
+    "hints": ("edgeworth.cli.hints:app", "Who gives hints: list them, measure what their hints are worth, ask for them beforehand."),
+    "designers": (
+        "edgeworth.cli.designers:app",
+        "Who can set the rules of a market: list them, search the best constant mechanism, fit the adaptive one.",
+    ),
+    "pocket": ("edgeworth.cli.pocket:app", "The language model in the box: train it, measure it, or read its card."),
+    "bench": ("edgeworth.cli.bench_server:app", "Measure speed, with the marks it should reach."),
+}
+"""Where each command is, and the first line of its help."""
+
+app = typer.Typer(name="edgeworth", cls=group_of(COMMANDS), **STYLE)
+
+
+@app.callback()
+def edgeworth() -> None:
+    """A laboratory for strategic agents: bargaining and auction design."""
 
 
 def main() -> None:

@@ -7,37 +7,44 @@ from typing import Annotated, Any
 
 import typer
 
-from edgeworth.cli.bench import load_benchmark, marks_table, plain_table
+from edgeworth.cli.bench import app, load_benchmark, marks_table, plain_table
 from edgeworth.cli.console import AsJson, Seed, command_line, deliver, out
 from edgeworth.cli.progress import progress
 from edgeworth.errors import InvalidOption, MissingExtra
 
 
+@app.command("server")
 def server_command(
     repeats: Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")] = 5,
     seconds: Annotated[float, typer.Option(min=0.1, help="Seconds per measurement.")] = 3.0,
     sessions: Annotated[list[int] | None, typer.Option(min=1, help="Sessions at a time; default: 1, 64 and 512.")] = None,
     workers: Annotated[int, typer.Option(min=1, max=16, help="Processes of our server; OpenEnv's sessions live in one.")] = 1,
+    model: Annotated[
+        bool, typer.Option("--model/--no-model", help="Also measure steps while a language model writes; needs the `llm` extra.")
+    ] = True,
     seed: Seed = 0,
     out_file: Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare durable steps over HTTP and WebSocket with OpenEnv's server and an environment that only echoes.
+    """Compare durable steps with those of OpenEnv's echo, and steps while a language model writes with those while it is idle.
 
     Example: edgeworth bench server --repeats 5
     """
     chosen = {"sizes": tuple(sorted(set(sessions)))} if sessions else {}
     measure = _benchmark("bench_server").run
     with progress() as task:
-        measured = measure(repeats=repeats, seconds=seconds, seed=seed, workers=workers, progress=task("measuring"), **chosen)
+        measured = measure(repeats=repeats, seconds=seconds, seed=seed, workers=workers, model=model, progress=task("measuring"), **chosen)
     result = {"command": command_line(), **measured}
     deliver(result, as_json, out_file, lambda: _show_server(result))
 
 
+@app.command("soak")
 def soak_command(
     minutes: Annotated[float, typer.Option(min=0.05, help="How long; the last kills may take longer.")] = 10.0,
     kills: Annotated[int, typer.Option(min=1, help="How often something is killed.")] = 210,
-    workers: Annotated[int, typer.Option(min=2, max=16, help="Processes that serve.")] = 3,
+    workers: Annotated[
+        int, typer.Option(min=1, max=16, help="Processes that serve; one alone writes the steps of many sockets together.")
+    ] = 3,
     sessions: Annotated[int, typer.Option(min=1, help="Sessions at a time.")] = 64,
     seed: Seed = 0,
     store: Annotated[str | None, typer.Option(help="A store by its URL; default: a SQLite file that is thrown away.")] = None,
@@ -76,7 +83,22 @@ def _show_server(result: dict[str, Any]) -> None:
     out.print(shown)
     ceiling = result["generator_ceiling"]
     out.print(f"\nThe load generator itself reaches {ceiling['rate']:,.0f} steps/s where the server does nothing.\n")
+    _show_responsiveness(result["responsiveness"])
     out.print(marks_table(result))
+
+
+def _show_responsiveness(found: dict[str, Any]) -> None:
+    if "not_measured" in found:
+        out.print(f"Steps while a language model writes: not measured: {found['not_measured']}\n", soft_wrap=True, markup=False)
+        return
+    shown = plain_table(f"Steps of {found['sessions']} sessions, over HTTP", "while", "p50 ms", "p99 ms", "quartiles", "steps")
+    for entry in found["turns"].values():
+        low, high = entry["p99"]["interquartile_range"]
+        times = [f"{entry[key]['median']:,.3g}" for key in ("p50", "p99")]
+        shown.add_row(entry["label"], *times, f"{low:,.3g} – {high:,.3g}", f"{entry['steps']:,}")
+    out.print(shown)
+    refused = len(found["problems"])
+    out.print(f"\n{found['model']} wrote {found['questions_answered']} mechanisms; refused or failed: {refused}.\n", markup=False)
 
 
 def _show_soak(result: dict[str, Any]) -> None:

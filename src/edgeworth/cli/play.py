@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgeworth.cli.aftermath import show_aftermath
 from edgeworth.cli.console import AsJson, Partner, Scenario, Settings, err, game_config, out, print_json
-from edgeworth.cli.frontier_table import context_table
-from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import IllegalAction, nearest
 from edgeworth.games.bargaining.contexts import Triple
 from edgeworth.games.bargaining.talks import Move, act_name, share_words
 from edgeworth.games.bargaining.vocabulary import Act, Outcome, Side
-from edgeworth.seeding import fresh_seed
+
+if TYPE_CHECKING:
+    from edgeworth.envs.negotiation import NegotiationEnv
 
 WORDS = {"propose": Act.PROPOSE, "insist": Act.INSIST, "agree": Act.AGREE, "disagree": Act.DISAGREE, "end": Act.END}
 QUIT = ("quit", "q", "exit")
@@ -32,6 +31,11 @@ def play(
 
     Example: edgeworth play --partner boulware --scenario lewis --seed 3
     """
+    from edgeworth.cli.aftermath import show_aftermath  # what is compiled is loaded for playing, not for --help
+    from edgeworth.cli.frontier_table import context_table
+    from edgeworth.envs.negotiation import NegotiationEnv
+    from edgeworth.seeding import fresh_seed
+
     config = game_config(scenario, partner, settings)
     env = NegotiationEnv(**vars(config))
     seed = fresh_seed() % 1_000_000 if seed is None else seed

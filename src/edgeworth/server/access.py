@@ -1,18 +1,24 @@
 """Who may come in: owners by their tokens, this machine by its own name, pages by their origin.
 
-Without tokens everybody who reaches the server is the owner `local`; then, on a loopback address, the name that the client called is
-checked, so that a page in a browser cannot reach us by pointing its own name at this machine. A page from elsewhere is refused wherever
-it could change something, sockets included, unless its origin is on the list.
+Without tokens everybody who reaches the server is the owner `local`, and only this machine may, whoever runs the application and wherever
+it listens. Then, on a loopback address, the name that the client called is checked too, so that a page in a browser cannot reach us by
+pointing its own name at this machine. A page from elsewhere is refused wherever it could change something, sockets included, unless its
+origin is on the list.
+
+An address that fails too often is told so instead of being told 401. A good token is let in all the same, since people share addresses.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
+import ipaddress
 from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from edgeworth.server.limits import Rate
 from edgeworth.server.refusals import Refused
 from edgeworth.server.settings import LOCAL, ServerSettings
 from edgeworth.server.wire import refusal
@@ -20,7 +26,9 @@ from edgeworth.server.wire import refusal
 OPEN = frozenset({"/", "/health", "/ready"})
 """Paths that need no token: they tell nothing of anybody's."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-REFUSED_SOCKET = 1008
+REFUSED_SOCKET, LATER_SOCKET = 1008, 1013
+NETWORK_BITS = 64
+"""What of an IPv6 address is somebody's network; the rest they choose themselves."""
 ASKED = frozenset({b"host", b"origin", b"authorization"})
 
 
@@ -50,12 +58,38 @@ def host_name(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
+def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address of a client; None for a name, which is how somebody inside this process calls itself."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+@functools.lru_cache(maxsize=1_024)
+def is_elsewhere(host: str) -> bool:
+    """Whether a client is on another machine."""
+    address = address_of(host)
+    return address is not None and not address.is_loopback
+
+
+def neighbourhood(client: tuple[str, int] | None) -> str:
+    """Whose failures are counted together: an address, or an IPv6 network."""
+    host = "" if client is None else client[0]
+    address = address_of(host)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((int(address), NETWORK_BITS), strict=False))
+    return host if address is None else str(address)
+
+
 class Access:
     """Lets a request in as its owner, or answers it."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self.app, self.settings, self.owners = app, settings, Owners(settings.tokens)
-        self.checks_host = settings.checks_host
+        self.checks_client, self.checks_host = not (settings.tokens or settings.insecure), settings.checks_host
+        self.failures = Rate(settings.limits.failures, settings.limits.failures_burst)
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.names = {"localhost", "127.0.0.1", "[::1]", own.lower(), *(name.lower() for name in settings.hosts)}
 
@@ -65,6 +99,8 @@ class Access:
         sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in ASKED}
         host, origin = sent.get(b"host", ""), sent.get(b"origin")
         try:
+            if self.checks_client:
+                self._check_client(scope.get("client"))
             self._check_host(host)
             self._check_origin(scope, origin, host)
             if origin is not None and origin in self.settings.origins:
@@ -73,9 +109,21 @@ class Access:
                 send = _told(send, origin)
             owner = LOCAL if scope["path"] in OPEN else self.owners.owner(sent.get(b"authorization"))
         except Refused as refused:
-            return await _turn_away(refused, scope, receive, send)
+            return await _turn_away(self._counted(refused, scope), scope, receive, send)
         scope.setdefault("state", {})["owner"] = owner
         await self.app(scope, receive, send)
+
+    def _counted(self, refused: Refused, scope: Scope) -> Refused:
+        """A failed token counts against its address; beyond what an address may fail, the answer is another."""
+        if refused.status != 401 or not (wait := self.failures.seconds_to_wait(neighbourhood(scope.get("client")))):
+            return refused
+        message = f"More than {self.failures.rate:g} requests a second without a good token came from this address."
+        return Refused(429, "too_many_failures", message, "Send a good token, or wait as long as Retry-After says.", retry_after=wait)
+
+    def _check_client(self, client: tuple[str, int] | None) -> None:
+        if client is not None and is_elsewhere(client[0]):
+            message = f"This server has no tokens, so that it serves its own machine only; the request came from {client[0]}."
+            raise Refused(403, "not_local", message, "Give it tokens (EDGEWORTH_TOKENS), or say that it is open (--insecure).")
 
     def _check_host(self, host: str) -> None:
         if self.checks_host and host_name(host) not in self.names:
@@ -96,7 +144,8 @@ async def _turn_away(refused: Refused, scope: Scope, receive: Receive, send: Sen
     if scope["type"] == "http":
         return await refusal(refused)(scope, receive, send)
     await receive()  # the request for the connection
-    await send({"type": "websocket.close", "code": REFUSED_SOCKET, "reason": refused.message})
+    code = REFUSED_SOCKET if refused.retry_after is None else LATER_SOCKET
+    await send({"type": "websocket.close", "code": code, "reason": refused.message})
 
 
 async def _preflight(origin: str, send: Send) -> None:

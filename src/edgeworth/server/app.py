@@ -35,7 +35,7 @@ from edgeworth.server.routes_designers import add_designers
 from edgeworth.server.routes_pages import page_routes
 from edgeworth.server.routes_sessions import session_routes
 from edgeworth.server.sessions import Sessions
-from edgeworth.server.settings import ServerSettings
+from edgeworth.server.settings import ServerSettings, settings_of_environment
 from edgeworth.server.store import Store
 from edgeworth.server.watch import Watch
 
@@ -69,8 +69,8 @@ class Application(FastAPI):
 
 
 def create_app(settings: ServerSettings | None = None) -> FastAPI:
-    """The application of one worker."""
-    settings = settings or ServerSettings()
+    """The application of one worker; without settings, by what the environment says."""
+    settings = settings or settings_of_environment()
     store, metrics, running = Store(settings.store), Metrics(), Running()
     sessions = Sessions(store, settings.sessions, settings.alone)
     sessions.on_step = metrics.stepped

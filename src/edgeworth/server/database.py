@@ -8,10 +8,11 @@ spelling.
 from __future__ import annotations
 
 import functools
+import operator
 import re
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -139,29 +140,51 @@ class Database:
         except self._connections.errors as error:
             raise InvalidOption(f"The store does not answer: {self._told(error)} Expected a database at {shown(self.url)}.") from error
 
-    @contextmanager
-    def reading(self) -> Iterator[Cursor]:
-        """A cursor for one statement, which is a transaction by itself."""
+    def changed(self, statement: str, values: Mapping[str, Any]) -> int:
+        """Carry out one statement, which is a transaction by itself; how many rows it changed."""
+        count: int = self._alone(statement, values, operator.attrgetter("rowcount"))
+        return count
+
+    def row(self, statement: str, values: Mapping[str, Any] | None = None) -> Any:
+        """The first row that a statement finds, or None."""
+        return self._alone(statement, values or {}, operator.methodcaller("fetchone"))
+
+    def rows(self, statement: str, values: Mapping[str, Any]) -> list[Any]:
+        """All rows that a statement finds."""
+        found: list[Any] = self._alone(statement, values, operator.methodcaller("fetchall"))
+        return found
+
+    def _alone(self, statement: str, values: Mapping[str, Any], result: Callable[[Any], Any]) -> Any:
+        """One statement, and what is wanted of it."""
+        connections = self._connections
         try:
-            connection = self._connections.take()
+            connection = connections.take()
             try:
-                yield Cursor(connection.cursor(), self.server)
+                return result(Cursor(connection.cursor(), self.server).execute(statement, values))
             finally:
-                self._connections.give_back(connection)
-        except self._connections.errors as error:
+                connections.give_back(connection)
+        except connections.errors as error:
             raise self._unavailable(error) from error
 
     @contextmanager
     def writing(self) -> Iterator[Cursor]:
-        """A transaction: everything in it happens, or nothing. In SQLite it is the writer from its first moment."""
-        with self.reading() as cursor:
-            cursor.execute("BEGIN" if self.server else "BEGIN IMMEDIATE")
+        """A transaction of several statements: everything in it happens, or nothing. In SQLite it is the writer from its first moment."""
+        connections = self._connections
+        try:
+            connection = connections.take()
+            cursor = Cursor(connection.cursor(), self.server)
             try:
-                yield cursor
-                cursor.execute("COMMIT")
-            except BaseException:
-                cursor.execute("ROLLBACK")
-                raise
+                cursor.execute("BEGIN" if self.server else "BEGIN IMMEDIATE")
+                try:
+                    yield cursor
+                    cursor.execute("COMMIT")
+                except BaseException:
+                    cursor.execute("ROLLBACK")
+                    raise
+            finally:
+                connections.give_back(connection)
+        except connections.errors as error:
+            raise self._unavailable(error) from error
 
     def create(self, *statements: str) -> None:
         """Make tables that are not there yet, one worker at a time."""

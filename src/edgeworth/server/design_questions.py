@@ -19,7 +19,7 @@ from edgeworth.games.auction.design_prompt import design_variables
 from edgeworth.games.auction.market_view import NOTHING_POSTED, RECENT_STEPS, MarketView
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.llm.prompt import NOTHING
-from edgeworth.server.live import LiveAuction, Opening
+from edgeworth.server.live import Opening, market_of
 from edgeworth.server.refusals import Refused
 
 USUAL_BIDDERS = AuctionConfig().n_agents
@@ -106,11 +106,11 @@ class DesignQuestion:
 
 def views_of(past: Past, most: int) -> list[MarketView]:
     """The market of a session before each of its first steps and after the last of them, played again."""
-    live = LiveAuction(past.opening)
-    views = [live.markets.view()]
+    markets = market_of(past.opening)
+    views = [markets.view()]
     for action in past.actions[:most]:
-        live.step(action)
-        views.append(live.markets.view())
+        markets.step(mechanism_rows([action]))
+        views.append(markets.view())
     return views
 
 

@@ -1,8 +1,9 @@
 """A desk: questions wait in a bounded queue, and whoever works there answers those that came together in one go.
 
 The event loop only puts questions down and picks answers up; the work is done in the desk's own thread, or in a process that the thread
-waits for. A question that nobody can take in time is refused at once, one that was not answered in time is called off, and what the worker
-fails at is told to whoever asked. Nobody else answers in its place.
+waits for. A question that nobody can take in time is refused at once, and so is one too many of the same owner, whom the others are not to
+wait for. One that was not answered in time is called off, and what the worker fails at is told to whoever asked. Nobody else answers in
+its place.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from edgeworth.errors import EdgeworthError, IllegalAction, ModelUnavailable
 from edgeworth.server.logs import note
 from edgeworth.server.refusals import Refused, refusal_of
-from edgeworth.server.settings import DeskLimits
+from edgeworth.server.settings import LOCAL, DeskLimits
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -29,7 +30,8 @@ Asked = TypeVar("Asked", contravariant=True)
 Given = TypeVar("Given", covariant=True)
 State = Literal["cold", "loading", "loaded", "failed"]
 Ending = Literal["answered", "failed", "full", "late", "gone"]
-"""How a question ends: answered, failed at, refused by a full queue, not answered in time, or called off by a client that left."""
+"""How a question ends: answered, failed at, refused since the queue or its owner's part of it is full, not answered in time, or called off
+by a client that left."""
 PASSING = frozenset({"dropped", "timeout", "server_error", "rate_limited", "unreachable"})
 """Reasons of a model that may be gone at the next attempt."""
 RETRY_SECONDS = 2
@@ -84,6 +86,7 @@ class Job(Generic[Question, Answer]):
 
     question: Question
     stop_at: float
+    owner: str
     came: float = field(default_factory=time.monotonic)
     future: Future[Answer] = field(default_factory=Future)
 
@@ -117,10 +120,10 @@ class Desk(Generic[Question, Answer]):
             return "loaded"
         return "cold" if self.fault is None else "failed"
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question, owner: str = LOCAL) -> Answer:
         """The answer to a question, in its turn."""
         seconds = self.limits.deadline_seconds
-        job = Job[Question, Answer](question, time.monotonic() + seconds)
+        job = Job[Question, Answer](question, time.monotonic() + seconds, owner)
         self._put(job)
         answered = asyncio.wrap_future(job.future)
         try:
@@ -148,13 +151,22 @@ class Desk(Generic[Question, Answer]):
         with self._changed:
             if self._is_closing:
                 raise Refused(503, "closing", f"{self.name} takes no more questions: the server is stopping.", "Ask again.", retry_after=5)
-            while self._waiting and self._waiting[0].future.cancelled():
-                self._waiting.popleft()
-            if len(self._waiting) >= self.limits.queue:
+            if (refused := self._no_room(job.owner)) is not None:
                 self.watcher.ended(self.name, "full")
-                raise self._full()
+                raise refused
             self._waiting.append(job)
             self._begin()
+
+    def _no_room(self, owner: str) -> Refused | None:
+        """Why an owner cannot ask now; for whoever holds the condition."""
+        queue, per_owner = self.limits.queue, self.limits.per_owner
+        if len(self._waiting) < min(queue, per_owner):
+            return None
+        self._waiting = deque(job for job in self._waiting if not job.future.cancelled())
+        if len(self._waiting) >= queue:
+            return self._full()
+        own = sum(job.owner == owner for job in self._waiting)
+        return self._too_many(own) if own >= per_owner else None
 
     def warm_up(self) -> State:
         """Let the worker get ready, without waiting for it."""
@@ -252,10 +264,20 @@ class Desk(Generic[Question, Answer]):
                 job.future.set_result(answer)
 
     def _full(self) -> Refused:
-        batches = 1 + len(self._waiting) / self.limits.batch
-        wait = min(60, max(1, math.ceil(batches * self._batch_seconds)))
-        message = f"{len(self._waiting)} questions wait for {self.name}, which is the most that may."
-        return Refused(503, "busy", message, "Ask again later, or ask another one.", retry_after=wait, who=self.name)
+        waiting = len(self._waiting)
+        message = f"{waiting} questions wait for {self.name}, which is the most that may."
+        again = self._seconds_for(waiting)
+        return Refused(503, "busy", message, "Ask again later, or ask another one.", retry_after=again, who=self.name)
+
+    def _too_many(self, own: int) -> Refused:
+        message = f"{own} of your questions wait for {self.name}, which is the most that may."
+        again = self._seconds_for(own)
+        return Refused(429, "too_many_questions", message, "Wait for their answers before you ask more.", retry_after=again, who=self.name)
+
+    def _seconds_for(self, waiting: int) -> int:
+        """How long so many questions will take, going by the last batch."""
+        batches = 1 + waiting / self.limits.batch
+        return min(60, max(1, math.ceil(batches * self._batch_seconds)))
 
     def _late(self, seconds: float) -> Refused:
         message = f"{self.name} did not answer within {seconds:g} seconds; it is {self.state}."

@@ -8,7 +8,7 @@ from typing import Generic
 
 from edgeworth.errors import UnknownName
 from edgeworth.server.desk import Answer, Desk, Question, State, Watcher, Worker
-from edgeworth.server.settings import DeskLimits
+from edgeworth.server.settings import LOCAL, DeskLimits
 
 
 class Desks(Generic[Question, Answer]):
@@ -38,9 +38,9 @@ class Desks(Generic[Question, Answer]):
             raise UnknownName(self.kind, name, self.desks)
         return name
 
-    async def ask(self, name: str, question: Question) -> Answer:
-        """The answer of whoever has that name."""
-        return await self.desks[self.checked(name)].ask(question)
+    async def ask(self, name: str, question: Question, owner: str = LOCAL) -> Answer:
+        """The answer of whoever has that name, to one of this owner's questions."""
+        return await self.desks[self.checked(name)].ask(question, owner)
 
     def warm_up(self, name: str) -> State:
         """Let somebody get ready beforehand."""

@@ -21,7 +21,10 @@ from edgeworth.server.refusals import Refused
 from edgeworth.server.settings import RequestLimits
 from edgeworth.server.wire import CHECKED, refusal
 
-LONG_NUMBER = re.compile(rb"[0-9]{16}")
+DIGITS = bytes(ord("0") if chr(byte).isdecimal() and byte < 128 else ord(" ") for byte in range(256))
+"""Makes every digit a zero and everything else a blank."""
+LONG_NUMBER = b"0" * 19
+"""An integer that is too long for 64 bits has at least so many digits."""
 JSON_TYPE = re.compile(rb"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 OWNERS_WATCHED = 10_000
@@ -32,7 +35,7 @@ def decoded(body: bytes, depth: int) -> Any:
     if body.count(b"[") + body.count(b"{") > depth:
         _check_depth(body, depth)
     try:
-        if LONG_NUMBER.search(body):
+        if LONG_NUMBER in body.translate(DIGITS):
             json.loads(body, parse_int=_integer)  # orjson would make a rounded float of an integer that is too long
         return orjson.loads(body)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -68,7 +71,7 @@ def _check_depth(body: bytes, depth: int) -> None:
 
 
 class Rate:
-    """A bucket for every owner: it fills steadily, and every request takes one out."""
+    """A bucket for every owner, or every address: it fills steadily, and every request takes one out."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self.rate, self.burst = rate, burst
@@ -76,16 +79,19 @@ class Rate:
 
     def take(self, owner: str) -> None:
         """Count a request, or refuse it."""
+        if wait := self.seconds_to_wait(owner):
+            message = f"More than {self.rate:g} requests a second came from {owner}."
+            raise Refused(429, "too_fast", message, "Wait as long as Retry-After says.", retry_after=wait)
+
+    def seconds_to_wait(self, owner: str) -> int:
+        """Count a request: 0, or where the bucket is empty the seconds until another may come."""
         now = time.monotonic()
         level, last = self._buckets.pop(owner, (float(self.burst), now))
         level = min(self.burst, level + (now - last) * self.rate)
         self._buckets[owner] = (max(level - 1.0, 0.0) if level >= 1.0 else level, now)
         if len(self._buckets) > OWNERS_WATCHED:
             self._buckets.popitem(last=False)
-        if level < 1.0:
-            wait = max(1, int((1.0 - level) / self.rate + 0.999))
-            message = f"More than {self.rate:g} requests a second came from {owner}."
-            raise Refused(429, "too_fast", message, "Wait as long as Retry-After says.", retry_after=wait)
+        return 0 if level >= 1.0 else max(1, int((1.0 - level) / self.rate + 0.999))
 
 
 class Guard:

@@ -7,6 +7,7 @@ anywhere, bit for bit. Nothing of the server's machine can be named over the wir
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -17,11 +18,11 @@ from pydantic import ValidationError
 from edgeworth import catalog
 from edgeworth.config import AuctionConfig, BargainingConfig, config_folder
 from edgeworth.envs.daedalus_spaces import action_from
-from edgeworth.envs.designed_markets import DesignedMarkets
+from edgeworth.envs.designed_markets import COMPONENTS, DesignedMarkets
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, row_values
-from edgeworth.games.auction.market_view import RECENT_STEPS
+from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, FIRST_PROXY, PROXY_LIMITS, RECENT_STEPS
 from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
 from edgeworth.games.bargaining.contexts import CONTEXT_KEYS
 from edgeworth.seeding import checked_seed, fresh_seed
@@ -34,6 +35,9 @@ NAMED_CONTEXTS = ("lewis", "uniform")
 LONGEST_EPISODE = 1_000
 """The most steps that an episode may have here: a session is rebuilt by playing its log again."""
 MOVE = ("act_type", "oA")
+PROXIED = slice(FIRST_PROXY, FIRST_DIAGNOSTIC)
+"""Where an outcome tells what was seen of the bidders."""
+HIGHEST_PROXIES = tuple(PROXY_LIMITS.tolist())
 FILES = ("folder", "checkpoint")
 """Options of partners that name files."""
 
@@ -86,40 +90,56 @@ class Live(Protocol):
 
 
 class LiveAuction:
-    """A market whose referee is at the other end of the wire; the markets behind `DaedalusEnv`, without its spaces and arrays."""
+    """A market whose referee is at the other end of the wire; the market behind `DaedalusEnv`, without its spaces and arrays."""
 
     def __init__(self, opening: Opening) -> None:
-        self.markets, self.truth = DesignedMarkets(AuctionConfig.from_options(**opening.options), 1), opening.truth
-        self.markets.batch.seed(opening.seed)
-        self.markets.begin()
+        self.markets, self.truth = market_of(opening), opening.truth
         self.steps, self.done = 0, False
+        self._row = np.zeros(1, MECHANISM)
         self._mechanism: dict[str, Any] | None = None
+        self._outcome: tuple[float, ...] = ()
+        self._recent: deque[dict[str, float]] = deque(maxlen=RECENT_STEPS)
 
     def observation(self) -> dict[str, Any]:
-        markets, config = self.markets, self.markets.config
-        recent = markets.recent[0, max(0, RECENT_STEPS - self.steps) :].tolist()
+        config = self.markets.config
         return {
-            "market_outcomes": [dict(zip(SCORES, scores, strict=True)) for scores in recent],
-            "population_proxies": dict(zip(PROXIES, markets.proxies()[0].tolist(), strict=True)) if self.steps else None,
+            "market_outcomes": list(self._recent),
+            "population_proxies": dict(zip(PROXIES, map(min, self._outcome[PROXIED], HIGHEST_PROXIES), strict=True))
+            if self.steps
+            else None,
             "round_number": self.steps,
             "episode_length": config.episode_length,
             "n_agents": config.n_agents,
-            "current_mechanism": None if self._mechanism is None else dict(self._mechanism),
+            "current_mechanism": self._mechanism,
         }
 
     def info(self) -> dict[str, Any]:
-        told = self.markets.info()
-        return told if self.truth else {"components": told["components"]}
+        if self.truth or not self.steps:
+            told = self.markets.info()
+            return told if self.truth else {"components": told["components"]}
+        return {"components": dict(zip(COMPONENTS, self._outcome, strict=False))}
 
     def step(self, action: Any) -> Turn:
         refuse_after_the_end(self)
         mechanism = mechanism_from(action)
-        scores, ended = self.markets.step(np.array([row_values(mechanism)], MECHANISM))  # which checks the row
-        self.steps, self.done, self._mechanism = self.steps + 1, bool(ended[0]), mechanism.model_dump()
-        return Turn(self.observation(), float(scores[0]), self.done, self.info())
+        self._row[0] = row_values(mechanism)
+        (self._outcome,) = self.markets.batch.run(self._row).tolist()
+        scores = dict(zip(SCORES, self._outcome, strict=False))
+        self._recent.append(scores)
+        self.steps += 1
+        self.done, self._mechanism = self.steps >= self.markets.config.episode_length, dict(vars(mechanism))
+        return Turn(self.observation(), scores["composite"], self.done, self.info())
 
     def logged(self) -> Any:
         return self._mechanism
+
+
+def market_of(opening: Opening) -> DesignedMarkets:
+    """The market that an opening begins."""
+    markets = DesignedMarkets(AuctionConfig.from_options(**opening.options), 1)
+    markets.batch.seed(opening.seed)
+    markets.begin()
+    return markets
 
 
 def mechanism_from(action: Any) -> DaedalusAction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
@@ -54,7 +55,7 @@ def designer_routes(desks: DesignerDesks, sessions: Sessions) -> APIRouter:
         """Ask a designer for the next mechanism of a market."""
         began, name = time.perf_counter(), desks.checked(body.designer or desks.default)
         question = await question_of(request, body, sessions, learns=name == LEARNS)
-        made = await while_waiting(request, desks.ask(name, question))
+        made = await while_waiting(request, desks.ask(name, question, request.scope["state"]["owner"]))
         facts: dict[str, Any] = {"mechanism": made.mechanism.model_dump(), "designer": name, "round_number": question.round_number}
         extra = {"confidence": made.confidence, "model": made.model}
         facts |= {key: value for key, value in extra.items() if value is not None}
@@ -85,7 +86,7 @@ def hint_routes(desks: HintDesks, sessions: Sessions) -> APIRouter:
         """Ask a provider what to do now in a session, or at a moment that is told."""
         began, name = time.perf_counter(), desks.checked(body.provider)
         question, steps = await moment_asked(request, body, sessions)
-        said = await while_waiting(request, desks.ask(name, question))
+        said = await while_waiting(request, desks.ask(name, question, request.scope["state"]["owner"]))
         facts = {"provider": name, "hint": said.hint and hint_words(said.hint), "steps": steps, "model": said.model}
         refused = said.rejection
         why = refused and {"reason": refused.reason.value, "sentence": refused.sentence, "field": refused.field}
@@ -194,8 +195,9 @@ def elapsed(began: float) -> float:
 def add_designers(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
     """Hang designers and hint providers into the application: routes, metrics, loading at the start, letting go at the end."""
     process, watcher = own_process({}), DeskMetrics(app.state.metrics)
-    designers = DesignerDesks(settings.designer, settings.desk, watcher, process)
-    hints = HintDesks(settings.desk, watcher, process)
+    limits = settings.desk if settings.tokens else dataclasses.replace(settings.desk, per_owner=settings.desk.queue)
+    designers = DesignerDesks(settings.designer, limits, watcher, process)
+    hints = HintDesks(limits, watcher, process)
     for name in settings.warm:
         if name not in designers.desks and name not in hints.desks:
             raise UnknownName("designer or hint provider to warm", name, {*designers.desks, *hints.desks})

@@ -21,6 +21,7 @@ from edgeworth.errors import EdgeworthError
 from edgeworth.server import logs
 from edgeworth.server.connections import WatchedConnection
 from edgeworth.server.settings import ServerSettings
+from edgeworth.server.socket_connections import SocketConnection
 from edgeworth.server.store import Store
 from edgeworth.server.workers import Supervisor
 
@@ -80,7 +81,7 @@ def uvicorn_config(settings: ServerSettings) -> uvicorn.Config:
         functools.partial(application, settings),
         factory=True,
         http=functools.partial(WatchedConnection, limits=limits),  # type: ignore[arg-type]
-        ws="websockets-sansio",
+        ws=functools.partial(SocketConnection, limits=limits),  # type: ignore[arg-type]
         ws_max_size=limits.body_bytes,
         ws_per_message_deflate=False,
         lifespan="on",

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from edgeworth.server.ledger import Ledger
 from edgeworth.server.live import Live, Turn, open_live, opening_of
 from edgeworth.server.refusals import Refused, unknown_session
-from edgeworth.server.store import Store, Stored
+from edgeworth.server.store import Line, Store, Stored
 
 Result = TypeVar("Result")
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -54,6 +55,7 @@ class Sessions:
         self._gates: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Whoever uses a session has its gate, so that nobody sees it in the middle of a step or of a replay."""
         self._stepping: set[str] = set()
+        self.ledger = Ledger(store)
         self.on_step: Callable[[str], None] = lambda game: None
         """Told of every step that is in the log, by its game."""
 
@@ -71,6 +73,7 @@ class Sessions:
         opening = opening_of(game, options, seed, truth)
         live = await asyncio.to_thread(open_live, opening)
         async with self._gate(name):
+            self.ledger.settle()
             await self._refuse_too_many(owner, name)
             stored = await self._asked(lambda: self.store.open(name, owner, opening))
             if stored is None:
@@ -108,14 +111,43 @@ class Sessions:
             self.on_step(held.stored.opening.game)
             return turn, held.live.steps
 
+    def at_hand(self, owner: str, session_id: str) -> Held | None:
+        """A session of this owner that can be stepped without waiting for anybody, as long as the event loop is not left."""
+        held, gate = self._held.get(session_id), self._gates.get(session_id)
+        if held is None or held.stored.owner != owner or not (self.alone and self.store.local) or (gate is not None and gate.locked()):
+            return None
+        if session_id in self.ledger:
+            self.ledger.settle()
+        return self._hold(held) if held is self._held.get(session_id) else None
+
+    def step_at_once(self, held: Held, action: Any, answer: Callable[[Turn | Exception], None]) -> None:
+        """Carry out an action of a session at hand; `answer` is told what came of it as soon as it is in the log."""
+        live, stored, number = held.live, held.stored, held.live.steps
+        turn = live.step(action)
+
+        def settled(written: bool | Exception) -> None:
+            if written is True:
+                self.on_step(stored.opening.game)
+                return answer(turn)
+            self._held.pop(stored.id, None)  # it is ahead of its log
+            answer(written or overtaken())
+
+        self.ledger.add(Line(stored.id, stored.generation, number, live.logged(), turn.done), settled)
+
     async def _carry_out(self, held: Held, action: Any) -> Turn | None:
         """A step that is also in the log, or None where another worker has made it first."""
+        try:
+            return await self._asked(lambda: self._carried_out(held, action))
+        except asyncio.CancelledError:
+            self._held.pop(held.stored.id, None)  # a thread may still be at it
+            raise
+
+    def _carried_out(self, held: Held, action: Any) -> Turn | None:
         live, stored, number = held.live, held.stored, held.live.steps
         written = False
         try:
             turn = live.step(action)
-            entry = live.logged()
-            written = await self._asked(lambda: self.store.advance(stored.id, stored.generation, number, entry, turn.done))
+            written = self.store.advance(stored.id, stored.generation, number, live.logged(), turn.done)
             return turn if written else None
         finally:
             if live.steps != number and not written:
@@ -134,6 +166,7 @@ class Sessions:
 
     async def _current(self, owner: str, session_id: str) -> Held:
         """The same, for whoever has its gate."""
+        self.ledger.settle()
         held = self._held.get(session_id)
         if held is None:
             return await self._fetched(owner, session_id)
@@ -210,6 +243,12 @@ def conflict(held: Held) -> Refused:
         "session_id",
         state=state_of(held),
     )
+
+
+def overtaken() -> Refused:
+    """A session that nobody else should have is not where it was: it has expired in this moment, or another server has stepped it."""
+    message = "The step was not made: the session has just expired, or another server has stepped it."
+    return Refused(409, "conflict", message, "Ask for the state, and decide from there.", "session_id")
 
 
 def name_taken(name: str) -> Refused:

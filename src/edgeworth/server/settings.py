@@ -7,6 +7,7 @@ Neither tokens nor the store's URL, which may hold a password, are part of what 
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ class RequestLimits:
     """How long a client may take to send its headers."""
     body_seconds: float = 10.0
     """How long it may take to send its body."""
+    read_seconds: float = 30.0
+    """How long it may leave answers unread, once more of them wait than its connection holds."""
     keep_alive_seconds: int = 75
     """How long a connection may wait for its next request."""
     connections: int = 4_096
@@ -46,6 +49,10 @@ class RequestLimits:
     """Requests a second of one owner to one worker, in the long run."""
     burst: int = 20_000
     """Requests that an owner may send at once after a pause."""
+    failures: float = 5.0
+    """Requests a second without a good token that one address is told 401 for, in the long run; more are told 429."""
+    failures_burst: int = 50
+    """Such requests at once after a pause."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,8 @@ class DeskLimits:
 
     queue: int = 128
     """Questions that may wait for one of them; more are answered with 503."""
+    per_owner: int = 32
+    """Questions of one owner among them; more are answered with 429. On a server without tokens the queue is everybody's."""
     batch: int = 32
     """Questions that are answered together."""
     gather_seconds: float = 0.004
@@ -159,6 +168,12 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def settings_of_environment() -> ServerSettings:
+    """EDGEWORTH_TOKENS and EDGEWORTH_STORE, for an application that somebody else's server runs."""
+    store = os.environ.get("EDGEWORTH_STORE") or DEFAULT_STORE
+    return ServerSettings(store=store, tokens=tokens_from(os.environ.get("EDGEWORTH_TOKENS", "")))
 
 
 def tokens_from(text: str) -> tuple[tuple[str, str], ...]:

@@ -20,9 +20,11 @@ from edgeworth.errors import EdgeworthError
 from edgeworth.server import openenv_messages as messages
 from edgeworth.server.json_rpc import rpc_answer
 from edgeworth.server.limits import Rate, decoded
+from edgeworth.server.live import Turn
 from edgeworth.server.refusals import Refused, refusal_of
 from edgeworth.server.sessions import Held, Sessions
 from edgeworth.server.settings import RequestLimits, SocketLimits
+from edgeworth.server.socket_connections import AT_ONCE
 
 LOG = logging.getLogger(__name__)
 LONGEST_EPISODE_ID = 255
@@ -67,14 +69,26 @@ class Conversation:
                 expected = f"{', '.join(self._answers)} or close"
                 raise Refused(422, "unknown_type", f"Unknown message type: {kind[:60]}.", f"Send a message of the type {expected}.", "type")
             return await self._answers[kind](data)
-        except Refused as refused:
-            return messages.error_message(refused)
-        except EdgeworthError as error:
-            return messages.error_message(refusal_of(error))
-        except Exception:
-            LOG.exception("A message on a socket could not be answered.")
-            said = "The server failed over this message; its log says why."
-            return messages.error_message(Refused(500, "internal", said, "Ask for the state, and go on from there."))
+        except Exception as error:
+            return _refusal(error)
+
+    def answer_at_once(self, text: bytes, reply: Callable[[bytes], None]) -> bool:
+        """Take a step for which nobody has to be waited for, and reply when it is in the log; False where `answer` is to be asked."""
+        held = None if self.session_id is None else self.sessions.at_hand(self.owner, self.session_id)
+        if held is None:
+            return False
+        try:
+            kind, action = _message(text, self.limits.depth)
+        except Refused:
+            return False
+        if kind != "step":
+            return False
+        try:
+            self.rate.take(self.owner)
+            self.sessions.step_at_once(held, _without_metadata(action), lambda turn: reply(self._told(turn)))
+        except Exception as error:
+            reply(_refusal(error))
+        return True
 
     async def leave(self) -> None:
         """Take leave for good: a session that this socket made is deleted."""
@@ -96,9 +110,8 @@ class Conversation:
     async def _step(self, data: dict[str, Any]) -> bytes:
         if self.session_id is None:
             raise Refused(409, "no_episode", "There is no episode yet.", "Send a reset first.", "type")
-        data.pop("metadata", None)  # OpenEnv's own field, which no game knows
-        turn, _ = await self.sessions.step(self.owner, self.session_id, data)
-        return messages.observation_message(turn.observation, turn.reward, turn.done, {**messages.metadata(turn), **self._names()})
+        turn, _ = await self.sessions.step(self.owner, self.session_id, _without_metadata(data))
+        return self._told(turn)
 
     async def _state(self, _: dict[str, Any]) -> bytes:
         return messages.state_message(messages.state_fields(await self._held(), self.episode_id))
@@ -108,6 +121,11 @@ class Conversation:
 
     async def _held(self) -> Held | None:
         return None if self.session_id is None else await self.sessions.held(self.owner, self.session_id)
+
+    def _told(self, turn: Turn | Exception) -> bytes:
+        if isinstance(turn, Exception):
+            return _refusal(turn)
+        return messages.observation_message(turn.observation, turn.reward, turn.done, {**messages.metadata(turn), **self._names()})
 
     def _names(self) -> dict[str, str | None]:
         return {"session_id": self.session_id, "episode_id": self.episode_id}
@@ -125,6 +143,23 @@ def _message(text: bytes, depth: int) -> tuple[str, dict[str, Any]]:
         if name not in ("type", "data"):
             raise Refused(422, "invalid_message", f"Unknown key {name[:60]!r} in a message.", "A message has `type` and `data`.", name[:60])
     return kind, data
+
+
+def _without_metadata(action: dict[str, Any]) -> dict[str, Any]:
+    """An action without OpenEnv's own field, which no game knows."""
+    action.pop("metadata", None)
+    return action
+
+
+def _refusal(error: Exception) -> bytes:
+    """What a client is told of an error."""
+    if isinstance(error, Refused):
+        return messages.error_message(error)
+    if isinstance(error, EdgeworthError):
+        return messages.error_message(refusal_of(error))
+    LOG.error("A message on a socket could not be answered.", exc_info=error)
+    said = "The server failed over this message; its log says why."
+    return messages.error_message(Refused(500, "internal", said, "Ask for the state, and go on from there."))
 
 
 class Sockets:
@@ -175,11 +210,20 @@ class Sockets:
 
     async def _converse(self, websocket: WebSocket, conversation: Conversation) -> None:
         watch = IdleWatch(websocket, self.own.idle_seconds)
+
+        def at_once(raw: bytes, reply: Callable[[bytes], None]) -> bool:
+            watch.heard()
+            return conversation.answer_at_once(raw, reply)
+
+        offered = websocket.scope.get("extensions", {}).get(AT_ONCE)
+        if offered is not None:
+            offered(at_once)
         try:
             while True:
                 message = await websocket.receive()
                 if message["type"] == "websocket.disconnect":
                     return
+                watch.heard()
                 text = message.get("text")
                 raw = text.encode("utf-8", "surrogatepass") if text is not None else message["bytes"]
                 if len(raw) > self.limits.body_bytes:
@@ -189,7 +233,6 @@ class Sockets:
                     await conversation.leave()
                     return await websocket.close()
                 await websocket.send({"type": "websocket.send", "text": reply.decode()})
-                watch.heard()
         finally:
             watch.stop()
 

@@ -1,8 +1,9 @@
 """Where sessions are kept: openings and logs of actions, in SQLite or PostgreSQL.
 
-A step is one transaction that moves the session's counter from n to n + 1 and writes the action down. Whoever comes second with the same n
-moves nothing, so that any number of workers can serve one store, and what was acknowledged is there whatever happens to the
-worker. `generation` changes whenever a session is opened anew under its old name, so that nobody steps an episode that is gone.
+The log only grows, and it says how far a session has come: a step is one statement that appends line n behind line n - 1. Whoever comes
+second with the same n appends nothing, so that any number of workers can serve one store, and what was acknowledged is there whatever
+happens to the worker. `generation` changes whenever a session is opened anew under its old name, so that nobody steps an episode that is
+gone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,47 +22,52 @@ from edgeworth.server.live import Opening
 
 DEFAULT_STORE = "sqlite:///runs/sessions.sqlite"
 
-SESSIONS = """CREATE TABLE IF NOT EXISTS edgeworth_sessions (
+OPENINGS = """CREATE TABLE IF NOT EXISTS edgeworth_openings (
     id VARCHAR(128) PRIMARY KEY,
     generation VARCHAR(32) NOT NULL,
     owner VARCHAR(128) NOT NULL,
     opening TEXT NOT NULL,
-    steps INTEGER NOT NULL,
-    done BOOLEAN NOT NULL,
-    created DOUBLE PRECISION NOT NULL,
-    touched DOUBLE PRECISION NOT NULL
+    created DOUBLE PRECISION NOT NULL
 )"""
-OWNERS = "CREATE INDEX IF NOT EXISTS edgeworth_owners ON edgeworth_sessions (owner)"
-ACTIONS = """CREATE TABLE IF NOT EXISTS edgeworth_actions (
+OWNERS = "CREATE INDEX IF NOT EXISTS edgeworth_owners ON edgeworth_openings (owner)"
+LOG = """CREATE TABLE IF NOT EXISTS edgeworth_log (
     generation VARCHAR(32) NOT NULL,
     number INTEGER NOT NULL,
     action TEXT NOT NULL,
+    done BOOLEAN NOT NULL,
+    written DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (generation, number)
 )"""
 
-ADVANCE = (
-    "UPDATE edgeworth_sessions SET steps = :number + 1, done = :done, touched = :now"
-    " WHERE id = :id AND generation = :generation AND steps = :number"
+APPEND = (
+    "INSERT INTO edgeworth_log (generation, number, action, done, written)"
+    " SELECT generation, :number, :action, :done, :now FROM edgeworth_openings WHERE id = :id AND generation = :generation"
+    " AND (:number = 0 OR EXISTS (SELECT 1 FROM edgeworth_log WHERE generation = :generation AND number = :number - 1)){lock}"
+    " ON CONFLICT (generation, number) DO NOTHING"
 )
-WRITE = "INSERT INTO edgeworth_actions (generation, number, action) VALUES (:generation, :number, :action)"
-ADVANCE_AND_WRITE = (
-    f"WITH moved AS ({ADVANCE} RETURNING generation)"
-    " INSERT INTO edgeworth_actions (generation, number, action) SELECT generation, :number, :action FROM moved"
+KEEP = " FOR KEY SHARE OF edgeworth_openings"
+"""In PostgreSQL: nobody deletes the session while its log grows."""
+LAST = "(SELECT {} FROM edgeworth_log WHERE edgeworth_log.generation = edgeworth_openings.generation ORDER BY number DESC LIMIT 1)"
+STEPS = f"COALESCE({LAST.format('number + 1')}, 0)"
+TOUCHED = f"COALESCE({LAST.format('written')}, created)"
+PLACE = f"SELECT generation, owner, {STEPS} FROM edgeworth_openings WHERE id = :id"
+STORED = (
+    f"SELECT id, generation, owner, opening, {STEPS}, COALESCE({LAST.format('done')}, FALSE), created, {TOUCHED} FROM edgeworth_openings"
 )
-"""Both in one journey over the network."""
-PLACE = "SELECT generation, owner, steps FROM edgeworth_sessions WHERE id = :id"
-ALL = "id, generation, owner, opening, steps, done, created, touched"
-FIND = f"SELECT {ALL} FROM edgeworth_sessions WHERE id = :id"
-OWNED = f"SELECT {ALL} FROM edgeworth_sessions WHERE owner = :owner ORDER BY id"
-READ = "SELECT action FROM edgeworth_actions WHERE generation = :generation AND number >= :first ORDER BY number"
+FIND = f"{STORED} WHERE id = :id"
+OWNED = f"{STORED} WHERE owner = :owner ORDER BY id"
+READ = "SELECT action FROM edgeworth_log WHERE generation = :generation AND number >= :first ORDER BY number"
 INSERT = (
-    f"INSERT INTO edgeworth_sessions ({ALL}) VALUES (:id, :generation, :owner, :opening, 0, :done, :now, :now) ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO edgeworth_openings (id, generation, owner, opening, created)"
+    " VALUES (:id, :generation, :owner, :opening, :now) ON CONFLICT (id) DO NOTHING"
 )
-COUNT = "SELECT (SELECT COUNT(*) FROM edgeworth_sessions), (SELECT COUNT(*) FROM edgeworth_sessions WHERE owner = :owner)"
-FORGET = "DELETE FROM edgeworth_sessions WHERE id = :id AND generation = :generation"
-FORGET_ACTIONS = "DELETE FROM edgeworth_actions WHERE generation = :generation"
-IDLE = "SELECT id, generation FROM edgeworth_sessions WHERE touched < :before LIMIT 1000"
-FORGET_IDLE = f"{FORGET} AND touched < :before"
+COUNT = "SELECT (SELECT COUNT(*) FROM edgeworth_openings), (SELECT COUNT(*) FROM edgeworth_openings WHERE owner = :owner)"
+FORGET = "DELETE FROM edgeworth_openings WHERE id = :id AND generation = :generation"
+FORGET_LOG = "DELETE FROM edgeworth_log WHERE generation = :generation"
+IDLE = f"SELECT id, generation FROM edgeworth_openings WHERE created < :before AND {TOUCHED} < :before LIMIT 1000"
+TAKE = "SELECT 1 FROM edgeworth_openings WHERE id = :id FOR UPDATE"
+"""In PostgreSQL: wait for whoever is stepping the session."""
+FORGET_IDLE = f"{FORGET} AND {TOUCHED} < :before"
 
 
 class Place(NamedTuple):
@@ -69,6 +76,27 @@ class Place(NamedTuple):
     generation: str
     owner: str
     steps: int
+
+
+class Line(NamedTuple):
+    """A step as the log has it."""
+
+    session_id: str
+    generation: str
+    number: int
+    action: Any
+    done: bool
+
+    def values(self) -> dict[str, Any]:
+        """For the statement that appends it."""
+        return {
+            "id": self.session_id,
+            "generation": self.generation,
+            "number": self.number,
+            "action": orjson.dumps(self.action).decode(),
+            "done": self.done,
+            "now": time.time(),
+        }
 
 
 @dataclass(frozen=True)
@@ -92,19 +120,17 @@ class Store:
         self.database = Database(url)
         self.local = not self.database.server
         """Whether a call is a matter of microseconds, not of a network."""
-        clustered = " WITHOUT ROWID" if self.local else ""
-        self.database.create(SESSIONS + clustered, OWNERS, ACTIONS + clustered)
+        self.database.create(OPENINGS, OWNERS, LOG)
+        self._append = APPEND.format(lock="" if self.local else KEEP)
 
     def find(self, session_id: str) -> Stored | None:
         """A session by its name."""
-        with self.database.reading() as cursor:
-            row = cursor.execute(FIND, {"id": session_id}).fetchone()
+        row = self.database.row(FIND, {"id": session_id})
         return None if row is None else _stored(row)
 
     def place(self, session_id: str) -> Place | None:
         """How far a session has come."""
-        with self.database.reading() as cursor:
-            row = cursor.execute(PLACE, {"id": session_id}).fetchone()
+        row = self.database.row(PLACE, {"id": session_id})
         return None if row is None else Place(*row)
 
     def open(self, session_id: str, owner: str, opening: Opening) -> Stored | None:
@@ -119,38 +145,33 @@ class Store:
                     if Place(*before).owner != owner:
                         return None
                     _forget(cursor, session_id, Place(*before).generation)
-                written = cursor.execute(INSERT, {**facts, "done": False, "now": now}).rowcount > 0
+                written = cursor.execute(INSERT, {**facts, "now": now}).rowcount > 0
         return stored
 
     def advance(self, session_id: str, generation: str, number: int, action: Any, done: bool) -> bool:
         """Write action `number` down; False, and nothing written, where the session is no longer at that number."""
-        place = {"generation": generation, "number": number}
-        move, line = {**place, "id": session_id, "done": done, "now": time.time()}, orjson.dumps(action).decode()
-        if self.database.server:
-            with self.database.reading() as cursor:
-                return bool(cursor.execute(ADVANCE_AND_WRITE, {**move, "action": line}).rowcount > 0)
+        return self.database.changed(self._append, Line(session_id, generation, number, action, done).values()) > 0
+
+    def advance_all(self, lines: Sequence[Line]) -> list[bool]:
+        """The same for lines of different sessions, in one transaction."""
+        if len(lines) == 1:
+            return [self.advance(*lines[0])]
         with self.database.writing() as cursor:
-            if cursor.execute(ADVANCE, move).rowcount == 0:
-                return False
-            cursor.execute(WRITE, {**place, "action": line})
-        return True
+            return [cursor.execute(self._append, line.values()).rowcount > 0 for line in lines]
 
     def actions(self, generation: str, first: int = 0) -> list[Any]:
         """The log, from an action on."""
-        with self.database.reading() as cursor:
-            rows = cursor.execute(READ, {"generation": generation, "first": first}).fetchall()
+        rows = self.database.rows(READ, {"generation": generation, "first": first})
         return [orjson.loads(action) for (action,) in rows]
 
     def count(self, owner: str) -> tuple[int, int]:
         """How many sessions there are, in all and of an owner."""
-        with self.database.reading() as cursor:
-            everybody, own = cursor.execute(COUNT, {"owner": owner}).fetchone()
+        everybody, own = self.database.row(COUNT, {"owner": owner})
         return int(everybody), int(own)
 
     def owned(self, owner: str) -> list[Stored]:
         """All sessions of an owner."""
-        with self.database.reading() as cursor:
-            return [_stored(row) for row in cursor.execute(OWNED, {"owner": owner}).fetchall()]
+        return [_stored(row) for row in self.database.rows(OWNED, {"owner": owner})]
 
     def forget(self, session_id: str, generation: str) -> bool:
         """Delete a session and its log."""
@@ -162,12 +183,17 @@ class Store:
         before = time.time() - seconds
         with self.database.writing() as cursor:
             idle = cursor.execute(IDLE, {"before": before}).fetchall()
-            return [name for name, generation in idle if _forget(cursor, name, generation, before)]
+            return [name for name, generation in idle if self._forget_idle(cursor, name, generation, before)]
+
+    def _forget_idle(self, cursor: Cursor, session_id: str, generation: str, before: float) -> bool:
+        """Delete a session, unless it has been touched since it was found idle."""
+        if not self.local:
+            cursor.execute(TAKE, {"id": session_id})
+        return _forget(cursor, session_id, generation, before)
 
     def check(self) -> None:
         """Raise where the database does not answer."""
-        with self.database.reading() as cursor:
-            cursor.execute("SELECT 1").fetchone()
+        self.database.row("SELECT 1")
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -175,11 +201,11 @@ class Store:
 
 
 def _forget(cursor: Cursor, session_id: str, generation: str, before: float | None = None) -> bool:
-    """Delete a session, if it has not been touched since, and then its log: whoever steps it at the same time waits for the session."""
+    """Delete a session, if it has not been touched since `before`, and then its log: whoever steps it at the same time waits."""
     statement = FORGET if before is None else FORGET_IDLE
     if not cursor.execute(statement, {"id": session_id, "generation": generation, "before": before}).rowcount:
         return False
-    cursor.execute(FORGET_ACTIONS, {"generation": generation})
+    cursor.execute(FORGET_LOG, {"generation": generation})
     return True
 
 

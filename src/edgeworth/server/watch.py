@@ -56,6 +56,8 @@ class Watch:
         try:
             await self.app(scope, receive, send)
         finally:
+            if "code" in state:
+                self.metrics.refusals.labels(state["code"]).inc()
             facts = {name: state[name] for name in ("owner", "code", "request_id") if name in state}
             note(logging.INFO, "socket", seconds=round(time.perf_counter() - began, 3), **facts)
 

@@ -134,7 +134,8 @@ def mechanism_rows(actions: Sequence[DaedalusAction | Mapping[str, Any]]) -> NDA
 
 def row_values(action: DaedalusAction) -> tuple[Any, ...]:
     """The fields of a mechanism as a row holds them: words by their place in the vocabulary."""
-    return tuple(PLACES[name][value] if name in PLACES else value for name, value in action)
+    auction_type, *between, coalition_policy = vars(action).values()
+    return PLACES["auction_type"][auction_type], *between, PLACES["coalition_policy"][coalition_policy]
 
 
 def action_of(row: np.void) -> DaedalusAction:

@@ -70,6 +70,10 @@ class MarketBatch:
     def step(self, mechanisms: Rows) -> Rows:
         """One step of every market under its mechanism, or an error before anything has changed; the outcomes are also kept."""
         self._refuse(mechanisms)
+        return self.run(mechanisms)
+
+    def run(self, mechanisms: Rows) -> Rows:
+        """The same for a caller who has checked the mechanisms and counts the steps."""
         rules.step_batch(self.markets, mechanisms, self.model, self.desk, self.outcomes)
         return self.outcomes
 
