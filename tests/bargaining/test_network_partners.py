@@ -32,6 +32,7 @@ from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import Context, context_of
 from edgeworth.games.bargaining.joint_actions import encode
+from edgeworth.games.bargaining.outputs import Outputs
 from edgeworth.games.bargaining.partners.program import OUTSIDE
 from edgeworth.games.bargaining.prior import posterior
 from edgeworth.games.bargaining.talks import history_of
@@ -113,7 +114,7 @@ def test_a_partner_asked_from_outside_is_the_partner_of_the_rules_to_the_last_bi
         if options.get("on_illegal") == "penalty":
             acts[::7] = 7
         for batch in (inside, outside):
-            batch.step(acts, shares, autoreset, fresh=True)
+            batch.step(acts, shares, autoreset, Outputs.of(batch.size, batch.config.max_turns))
         for a, b in zip(inside.outputs[1:], outside.outputs[1:], strict=True):
             assert a.tobytes() == b.tobytes()
 

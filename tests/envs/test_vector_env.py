@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -182,6 +185,37 @@ def test_what_is_handed_out_stays_as_it_was() -> None:
         env.step(env.random_actions())
     for key, value in {**observations, **infos}.items():
         np.testing.assert_array_equal(value, kept[key])
+
+
+def test_arrays_that_nobody_holds_any_more_are_used_again() -> None:
+    env = NegotiationVectorEnv(3)
+    env.reset(seed=0)
+    assert len({id(env.step(env.random_actions())[1]) for _ in range(10)}) == 2
+
+
+@pytest.mark.parametrize("part", ["counts", "action_mask", "final_obs", "deal"])
+def test_a_piece_of_what_was_handed_out_stays_as_it_was(part: str) -> None:
+    env = NegotiationVectorEnv(3)
+    env.reset(seed=0)
+    observations, _, _, _, infos = env.step(walk_all(3))
+    everything = {**observations, **infos, **infos["final_info"], "final_obs": infos["final_obs"]["my_utilities"]}
+    piece = everything[part][1:, 0]
+    kept = piece.copy()
+    del observations, infos, everything
+    for _ in range(10):
+        env.step(env.random_actions())
+    np.testing.assert_array_equal(piece, kept)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"])
+def test_a_copy_plays_on_as_the_original_does(copied: Callable[[NegotiationVectorEnv], NegotiationVectorEnv]) -> None:
+    env = NegotiationVectorEnv(5)
+    env.reset(seed=0)
+    env.step(env.random_actions())
+    twin = copied(env)
+    for _ in range(6):
+        actions = env.random_actions()
+        np.testing.assert_equal(env.step(actions), twin.step(actions))
 
 
 @pytest.mark.parametrize("order", ["every other row", "columns first", "read-only", "int32"])

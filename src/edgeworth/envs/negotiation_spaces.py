@@ -19,6 +19,8 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, ContextTable, array_of
 from edgeworth.games.bargaining.vocabulary import BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
 
+WHOLE = np.dtype(np.int64)
+
 
 def observation_space(config: BargainingConfig, max_count: int) -> spaces.Dict:
     """What the agent sees; utilities are floats on the 10-point budget where contexts are normalised."""
@@ -107,11 +109,11 @@ def checked_shares(shares: Any, size: int) -> NDArray[np.int64]:
 
 def _whole_numbers(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Whole numbers in the one memory layout that the rules are compiled for."""
-    array = values if type(values) is np.ndarray else array_of(values)
+    if type(values) is np.ndarray and values.shape == shape and values.dtype is WHOLE and values.flags.carray:
+        return values
+    array = array_of(values)
     if array.shape != shape or array.dtype.kind not in "iu":
         raise IllegalAction(f"{name} has shape {array.shape} and dtype {array.dtype}; expected {shape} whole numbers.", "action_shape")
-    if array.dtype == np.int64 and array.flags.carray:
-        return array
     return np.require(array, np.int64, ["C", "W"])
 
 

@@ -30,7 +30,7 @@ from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, context_of
-from edgeworth.games.bargaining.outputs import Outputs
+from edgeworth.games.bargaining.outputs import Handout, HandoutPool
 from edgeworth.games.bargaining.talks import history_of, talks_table
 from edgeworth.games.bargaining.vocabulary import Outcome
 
@@ -56,9 +56,11 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         if render_mode not in (None, "ansi"):
             raise UnknownName("render mode", render_mode, ["ansi"])
         self.autoreset_mode = checked_autoreset_mode(autoreset_mode)
+        self._autoreset = RULE_OF_MODE[self.autoreset_mode]
         self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
         self.config = BargainingConfig.from_options(scenario, **options)
         self.batch = BargainingBatch(self.config, num_envs)
+        self._pool = HandoutPool(num_envs, self.config.max_turns)
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.single_observation_space = observation_space(self.config, self.batch.max_count)
@@ -77,8 +79,11 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         self.batch.seed(seed, chosen)
         if isinstance(seed, int | np.integer):
             super().reset(seed=int(seed))
-        self.batch.reset(contexts, chosen, fresh=True)
-        return self._observations(self.batch.views), self._infos(self.batch.views[:, 17] == 1)
+        handout = self._pool.take()
+        self.batch.reset(contexts, chosen, handout.outputs)
+        infos = self._infos(handout)
+        infos["partner_has_spoken"] = self.batch.views[:, 17] == 1
+        return self._observation(handout.observation, self.batch.views), infos
 
     def step(
         self, actions: Mapping[str, Any]
@@ -88,13 +93,13 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             acts, shares = actions["act_type"], actions["oA"]
         except (KeyError, TypeError, IndexError) as error:
             raise IllegalAction(f"The actions are {actions!r}; expected a mapping with act_type and oA.", "action_shape") from error
-        mode = RULE_OF_MODE[self.autoreset_mode]
-        self.batch.step(checked_acts(acts, self.num_envs), checked_shares(shares, self.num_envs), mode, fresh=True)
-        out = self.batch.outputs
-        infos = self._infos(out.spoken)
+        handout = self._pool.take()
+        out = handout.outputs
+        self.batch.step(checked_acts(acts, self.num_envs), checked_shares(shares, self.num_envs), self._autoreset, out)
+        infos = self._infos(handout)
         if np.count_nonzero(out.ended):
-            self._add_endings(infos, out)
-        return self._observations(out.views), out.rewards, out.ended, np.zeros(self.num_envs, np.bool_), infos
+            self._add_endings(infos, handout)
+        return self._observation(handout.observation, out.views), out.rewards, out.ended, np.zeros(self.num_envs, np.bool_), infos
 
     def random_actions(self) -> dict[str, NDArray[np.int64]]:
         """A legal action for every episode, drawn from the episode's own randomness."""
@@ -123,40 +128,30 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             for context, moves, outcome in zip(self.contexts(), histories, outcomes, strict=True)
         )
 
-    def _observations(self, views: NDArray[np.int32]) -> Observation:
-        counts, mine, theirs = views[:, 0:3], views[:, 3:6], views[:, 6:9]
-        scaled = self.config.normalize
-        return {
-            "counts": counts,
-            "my_utilities": normalised(counts, mine, views[:, 18:19]) if scaled else mine,
-            "partner_utilities": normalised(counts, theirs, views[:, 19:20]) if scaled else theirs,
-            "last_partner_act": views[:, 15],
-            "last_partner_offer_for_me": views[:, 9:12],
-            "turns_remaining": views[:, 16],
-        }
+    def _observation(self, parts: Observation, views: NDArray[np.int32]) -> Observation:
+        """An observation of these parts of the views; where contexts are normalised, utilities are on the budget of 10."""
+        observation = dict(parts)
+        if self.config.normalize:
+            counts = parts["counts"]
+            observation["my_utilities"] = normalised(counts, parts["my_utilities"], views[:, 18:19])
+            observation["partner_utilities"] = normalised(counts, parts["partner_utilities"], views[:, 19:20])
+        return observation
 
-    def _infos(self, spoken: NDArray[np.bool_]) -> dict[str, Any]:
-        out = self.batch.outputs
+    def _infos(self, handout: Handout) -> dict[str, Any]:
+        out = handout.outputs
         return {
             "action_mask": out.masks,
-            "oA_max": out.views[:, 0:3],
-            "partner_has_spoken": spoken,
-            "my_last_offer": out.views[:, 12:15],
+            "oA_max": handout.observation["counts"],
+            "partner_has_spoken": out.spoken,
+            "my_last_offer": handout.my_last_offer,
             "history": out.histories,
         }
 
-    def _add_endings(self, infos: dict[str, Any], out: Outputs) -> None:
-        reports, ended = out.reports, out.ended
-        endings = {
-            "outcome": reports["outcome"],
-            "partner_reward": reports["partner_reward"],
-            "deal": reports["deal"],
-            "_outcome": ended,
-            "_partner_reward": ended,
-            "_deal": ended,
-        }
+    def _add_endings(self, infos: dict[str, Any], handout: Handout) -> None:
+        ended = handout.outputs.ended
+        endings = {**handout.endings, "_outcome": ended, "_partner_reward": ended, "_deal": ended}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            infos["final_obs"] = self._observations(out.final_views)
+            infos["final_obs"] = self._observation(handout.final_observation, handout.outputs.final_views)
             infos["final_info"] = endings
             infos["_final_obs"] = infos["_final_info"] = ended
         else:

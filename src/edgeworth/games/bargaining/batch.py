@@ -1,7 +1,7 @@
 """A batch of bargaining episodes: the arrays, and the calls of the compiled rules on them.
 
-Environments, trainers and searches all stand on this one object. Its arrays are allocated once and written in place; with `fresh` a call
-writes what it shows into arrays that nobody holds, for environments that hand them to their users.
+Environments, trainers and searches all stand on this one object. Its arrays are allocated once and written in place; with `out` a call
+writes what it shows into other arrays, for environments that hand them to their users.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext, Invalid
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
 from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, LEGAL, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
-from edgeworth.games.bargaining.outputs import OutputPool, Outputs
+from edgeworth.games.bargaining.outputs import Outputs
 from edgeworth.games.bargaining.partners.named import partner_of
 from edgeworth.games.bargaining.partners.outside import OutsidePartner, Seated
 from edgeworth.games.bargaining.state import (
@@ -64,7 +64,6 @@ class BargainingBatch:
         self.size = size
         self.everybody = np.ones(size, np.bool_)
         self._take(Outputs.of(size, turns=0))
-        self._pool = OutputPool(size, self.config.max_turns)
 
     def _take(self, outputs: Outputs) -> None:
         self.outputs = outputs
@@ -94,15 +93,15 @@ class BargainingBatch:
         self.state["stream"][where] = streams[where]
         self.state["episode"][where] = 0
 
-    def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None, fresh: bool = False) -> None:
+    def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None, out: Outputs | None = None) -> None:
         """Begin the next episode of all, or of the chosen ones; with one row of context per slot, or drawn.
 
-        `fresh` writes into arrays that nobody holds, so that those handed out before stay as they are.
+        What is shown goes to `out` from here on, where it is given; the arrays before it stay as they are.
         """
         if len(contexts):
             self.check_contexts(contexts)
-        if fresh:
-            self._take(self._pool.take())
+        if out is not None:
+            self._take(out)
         everybody = self.everybody if chosen is None else chosen
         rules.reset_batch(
             self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks, self.outputs.histories
@@ -137,10 +136,10 @@ class BargainingBatch:
                     f"Context {contexts[worthless[0]].tolist()} (row {worthless[0]}) cannot be normalised: a side values nothing in it."
                 )
 
-    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: int = rules.NEVER, fresh: bool = False) -> None:
-        """One step of every episode, or an error before anything has changed; `fresh` as in `reset`."""
+    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: int = rules.NEVER, out: Outputs | None = None) -> None:
+        """One step of every episode, or an error before anything has changed; `out` as in `reset`."""
         self._refuse_before_reset()
-        out = self._pool.take() if fresh else self.outputs
+        out = self.outputs if out is None else out
         if self.outside is not None:
             self._step_with(self.outside, acts, shares, out, autoreset)
         else:

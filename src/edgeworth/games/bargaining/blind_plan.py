@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.compiled import Array, Int, Real, compiled
+from edgeworth.compiled import Array, Int, Real, compiled, compiled_apart
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.bounds import check_threshold_partners, still_there, survival
@@ -77,7 +77,7 @@ def continuation(plan: Array, length: Int, skip: Int, accepted: Array, gains: Ar
     return last - paid
 
 
-@compiled
+@compiled_apart
 def plan_value(plan: Array, length: Int, accepted: Array, weights: Array, gains: Array, costs: Array, last: Real) -> Real:
     """The average of a plan over the partner types, each with its weight."""
     total = 0.0
@@ -104,7 +104,7 @@ def best_replacement(
     return scores.argmax()
 
 
-@compiled
+@compiled_apart
 def search_plan(length: Int, accepted: Array, weights: Array, gains: Array, costs: Array, last: Real, plan: Array) -> Real:
     """Fill a plan offer by offer, then swap single offers until none improves it; returns its value."""
     scores = np.empty(accepted.shape[1])

@@ -1,20 +1,26 @@
 """Where a step writes what it reports and shows; arrays that nobody holds any more are used again.
 
-Fresh memory for every step costs more than the rules: the system hands it out page by page. A user who keeps an observation keeps its
-array alive, and then the next step gets another one.
+Fresh memory for every step costs more than the rules: the system hands it out page by page. To cut it into the parts that users know by
+name takes Python as long as the rules take for dozens of episodes, so the parts are kept as well. A user who keeps an observation keeps its
+arrays alive, and then the next step gets others.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from collections import deque
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.games.bargaining.state import HISTORY_LINE, REPORT, VIEW_WIDTH
+from edgeworth.games.bargaining.state import HISTORY_LINE, REPORT, VIEW, VIEW_WIDTH
 
 MOST_KEPT = 4
+OBSERVED = ("counts", "my_utilities", "partner_utilities", "last_partner_act", "last_partner_offer_for_me", "turns_remaining")
+"""The columns of a view that make up an observation."""
+ENDINGS = ("outcome", "partner_reward", "deal")
+"""The fields of a report that tell how an episode ended."""
 
 
 class Outputs(NamedTuple):
@@ -43,32 +49,47 @@ class Outputs(NamedTuple):
             histories=np.zeros((size if turns else 0, turns, HISTORY_LINE), np.int8),
         )
 
+
+class Handout:
+    """Outputs that an environment hands to its users, with the parts of them that users know by name."""
+
+    def __init__(self, size: int, turns: int) -> None:
+        self.outputs = Outputs.of(size, turns)
+        self.observation = {name: self.outputs.views[:, VIEW[name]] for name in OBSERVED}
+        self.final_observation = {name: self.outputs.final_views[:, VIEW[name]] for name in OBSERVED}
+        self.my_last_offer = self.outputs.views[:, VIEW["my_last_offer"]]
+        self.endings = {name: self.outputs.reports[name] for name in ENDINGS}
+        self._arrays = self._all_arrays()
+        self._at_rest = self._references()
+
+    def _all_arrays(self) -> tuple[NDArray[Any], ...]:
+        parts = self.observation, self.final_observation, self.endings
+        return *self.outputs, self.my_last_offer, *(array for part in parts for array in part.values())
+
+    def _references(self) -> int:
+        """How many references to the arrays there are, those of this very look included."""
+        return sum(map(sys.getrefcount, self._arrays))
+
     def is_unshared(self) -> bool:
-        """Whether nobody else holds any of the arrays."""
-        return all(count == UNSHARED for count in _references(self))
+        """Whether nobody else holds any of the arrays, nor anything cut out of one."""
+        return self._references() == self._at_rest
 
 
-def _references(outputs: Outputs) -> list[int]:
-    """How many references each array has, those of this very look included."""
-    return [sys.getrefcount(array) for array in outputs]
-
-
-UNSHARED = _references(Outputs.of(1, 1))[0]
-"""References to an array that only its own `Outputs` holds; Python's versions count the look itself differently."""
-
-
-class OutputPool:
+class HandoutPool:
     """Arrays to hand out, used again once they come back."""
 
     def __init__(self, size: int, turns: int) -> None:
         self.size, self.turns = size, turns
-        self._kept: list[Outputs] = []
+        self._kept: deque[Handout] = deque(maxlen=MOST_KEPT)
 
-    def take(self) -> Outputs:
-        """Arrays that nobody holds."""
-        for outputs in self._kept:
-            if outputs.is_unshared():
-                return outputs
-        outputs = Outputs.of(self.size, self.turns)
-        self._kept = [*self._kept[1 - MOST_KEPT :], outputs]
-        return outputs
+    def __reduce__(self) -> tuple[type[HandoutPool], tuple[int, int]]:
+        """A copy begins with nothing to hand out: copied, the parts of an array would be arrays of their own."""
+        return HandoutPool, (self.size, self.turns)
+
+    def take(self) -> Handout:
+        """Arrays that nobody holds: those that were handed out longest ago if they are free, else new ones."""
+        if self._kept and self._kept[0].is_unshared():
+            self._kept.rotate(-1)
+        else:
+            self._kept.append(Handout(self.size, self.turns))
+        return self._kept[-1]

@@ -108,21 +108,21 @@ def step_batch(
     for i in range(state.shape[0]):
         e = np.uint64(i)
         s = state[e]
-        if s.outcome != ONGOING:
-            begin_episode(s, r, partners, table)
-            clear_report(s, reports[e])
-            final_views[e, :] = 0
-            rewards[e] = 0.0
-            ended[e] = False
-        else:
+        begun = s.outcome != ONGOING
+        if not begun:
             step_episode(s, r, partners, acts[e], shares[e, 0], shares[e, 1], shares[e, 2], reports[e])
-            rewards[e] = reports[e].reward
-            ended[e] = s.outcome != ONGOING
-            if s.outcome != ONGOING and autoreset == SAME_STEP:
-                write_view(s, r, AGENT, final_views[e])
-                begin_episode(s, r, partners, table)
-            else:
-                final_views[e, :] = 0
+        over = s.outcome != ONGOING and not begun
+        renewed = over and autoreset == SAME_STEP
+        if renewed:
+            write_view(s, r, AGENT, final_views[e])
+        else:
+            final_views[e, :] = 0
+        if begun or renewed:
+            begin_episode(s, r, partners, table)
+        if begun:
+            clear_report(s, reports[e])
+        rewards[e] = reports[e].reward
+        ended[e] = over
         spoken[e] = s.last_act[PARTNER] != UNSAID
         write_view(s, r, AGENT, views[e])
         write_mask(s, AGENT, masks[e])

@@ -12,18 +12,19 @@ from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, DISAGREE, PARTN
 @compiled
 def write_view(s: Record, r: Record, side: Int, view: Array) -> None:
     """Everything one side may know, in the columns that `state.VIEW` names."""
-    other = 1 - side
+    other, heard, revealed, granted = 1 - side, s.last_act[1 - side], r.reveal, s.offered[1 - side]
     for k in range(3):
-        view[k] = s.counts[k]
+        count = s.counts[k]
+        view[k] = count
         view[3 + k] = s.utilities[side, k]
-        view[6 + k] = s.utilities[other, k] if r.reveal else 0
-        view[9 + k] = s.counts[k] - s.offer[other, k] if s.offered[other] else 0
+        view[6 + k] = s.utilities[other, k] if revealed else 0
+        view[9 + k] = count - s.offer[other, k] if granted else 0
         view[12 + k] = s.offer[side, k]
-    view[15] = s.last_act[other] if s.last_act[other] != UNSAID else DISAGREE
+    view[15] = heard if heard != UNSAID else DISAGREE
     view[16] = r.max_turns - s.turn
-    view[17] = 1 if s.last_act[other] != UNSAID else 0
+    view[17] = heard != UNSAID
     view[18] = s.maximum[side]
-    view[19] = s.maximum[other] if r.reveal else 0
+    view[19] = s.maximum[other] if revealed else 0
     view[20] = s.offered[side]
 
 
