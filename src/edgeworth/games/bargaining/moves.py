@@ -60,9 +60,9 @@ def record(s: Record, side: Int, act: Int, a: Int, b: Int, c: Int) -> None:
     stated = carries_share(act)
     s.history[line, 0] = side
     s.history[line, 1] = act
-    s.history[line, 2] = a if stated else 0
-    s.history[line, 3] = b if stated else 0
-    s.history[line, 4] = c if stated else 0
+    s.history[line, 2] = a * stated
+    s.history[line, 3] = b * stated
+    s.history[line, 4] = c * stated
 
 
 @compiled
@@ -72,9 +72,9 @@ def make_offer(s: Record, side: Int, act: Int, a: Int, b: Int, c: Int) -> None:
     s.offer[side, 1] = b
     s.offer[side, 2] = c
     s.offered[side] = 1
-    s.insisted[side] = 1 if act == INSIST else 0
-    if act == INSIST:
-        s.insists[side] += 1
+    insisted = 1 if act == INSIST else 0
+    s.insisted[side] = insisted
+    s.insists[side] += insisted
 
 
 @compiled

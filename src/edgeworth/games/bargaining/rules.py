@@ -29,12 +29,11 @@ NEVER, SAME_STEP, NEXT_STEP = range(3)
 @compiled
 def charged_move(s: Record, r: Record, side: Int, act: Int, a: Int, b: Int, c: Int) -> Real:
     """A side's move and what it costs at once: the price of an INSIST, or the penalty of an illegal action, which also loses the turn."""
-    charge = 0.0
+    price = r.insist_price  # looked up for every act, so that what follows is a choice and not a branch
+    charge = price if act == INSIST else 0.0
     if r.penalty_on_illegal and legality(s, side, act, a, b, c) != LEGAL:
         act = LOST_TURN
         charge = r.illegal_penalty
-    elif act == INSIST:
-        charge = r.insist_price
     move(s, r, side, act, a, b, c)
     return charge
 

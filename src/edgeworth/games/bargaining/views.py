@@ -18,7 +18,7 @@ def write_view(s: Record, r: Record, side: Int, view: Array) -> None:
         view[k] = count
         view[3 + k] = s.utilities[side, k]
         view[6 + k] = s.utilities[other, k] if revealed else 0
-        view[9 + k] = count - s.offer[other, k] if granted else 0
+        view[9 + k] = (count - s.offer[other, k]) * granted
         view[12 + k] = s.offer[side, k]
     view[15] = heard if heard != UNSAID else DISAGREE
     view[16] = r.max_turns - s.turn
@@ -65,14 +65,14 @@ def observed_points(s: Record, r: Record, side: Int, k: Int) -> Real:
 @compiled
 def write_features(s: Record, r: Record, side: Int, features: Array) -> None:
     """The 18 base features of a side, each in [0, 1]; see `state.BASE_FEATURES`."""
-    other = 1 - side
+    other, heard, granted, revealed = 1 - side, s.last_act[1 - side], s.offered[1 - side], r.reveal
     unit_count = np.float32(1.0) / np.float32(r.max_count)
     unit_points = np.float32(1.0) / np.float32(UTILITY_LIMIT)
     for k in range(3):
         features[k] = s.counts[k] * unit_count
         features[3 + k] = observed_points(s, r, side, k) * unit_points
-        features[6 + k] = observed_points(s, r, other, k) * unit_points if r.reveal else np.float32(0.0)
-        features[14 + k] = (s.counts[k] - s.offer[other, k]) * unit_count if s.offered[other] else np.float32(0.0)
+        features[6 + k] = observed_points(s, r, other, k) * unit_points if revealed else np.float32(0.0)
+        features[14 + k] = (s.counts[k] - s.offer[other, k]) * granted * unit_count
     for act in range(5):
-        features[9 + act] = np.float32(1.0) if s.last_act[other] == act else np.float32(0.0)
+        features[9 + act] = np.float32(1.0) if heard == act else np.float32(0.0)
     features[17] = np.float32(r.max_turns - s.turn) / np.float32(r.max_turns)
