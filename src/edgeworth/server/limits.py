@@ -21,7 +21,7 @@ from edgeworth.server.refusals import Refused
 from edgeworth.server.settings import RequestLimits
 from edgeworth.server.wire import CHECKED, refusal
 
-DIGITS = bytes(ord("0") if chr(byte).isdecimal() and byte < 128 else ord(" ") for byte in range(256))
+DIGITS = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
 """Makes every digit a zero and everything else a blank."""
 LONG_NUMBER = b"0" * 19
 """An integer that is too long for 64 bits has at least so many digits."""

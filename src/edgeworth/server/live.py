@@ -38,6 +38,7 @@ MOVE = ("act_type", "oA")
 PROXIED = slice(FIRST_PROXY, FIRST_DIAGNOSTIC)
 """Where an outcome tells what was seen of the bidders."""
 HIGHEST_PROXIES = tuple(PROXY_LIMITS.tolist())
+"""What is shown of them at most."""
 FILES = ("folder", "checkpoint")
 """Options of partners that name files."""
 
@@ -101,12 +102,10 @@ class LiveAuction:
         self._recent: deque[dict[str, float]] = deque(maxlen=RECENT_STEPS)
 
     def observation(self) -> dict[str, Any]:
-        config = self.markets.config
+        config, seen = self.markets.config, map(min, self._outcome[PROXIED], HIGHEST_PROXIES)
         return {
             "market_outcomes": list(self._recent),
-            "population_proxies": dict(zip(PROXIES, map(min, self._outcome[PROXIED], HIGHEST_PROXIES), strict=True))
-            if self.steps
-            else None,
+            "population_proxies": dict(zip(PROXIES, seen, strict=True)) if self.steps else None,
             "round_number": self.steps,
             "episode_length": config.episode_length,
             "n_agents": config.n_agents,

@@ -51,9 +51,8 @@ LAST = "(SELECT {} FROM edgeworth_log WHERE edgeworth_log.generation = edgeworth
 STEPS = f"COALESCE({LAST.format('number + 1')}, 0)"
 TOUCHED = f"COALESCE({LAST.format('written')}, created)"
 PLACE = f"SELECT generation, owner, {STEPS} FROM edgeworth_openings WHERE id = :id"
-STORED = (
-    f"SELECT id, generation, owner, opening, {STEPS}, COALESCE({LAST.format('done')}, FALSE), created, {TOUCHED} FROM edgeworth_openings"
-)
+DONE = f"COALESCE({LAST.format('done')}, FALSE)"
+STORED = f"SELECT id, generation, owner, opening, {STEPS}, {DONE}, created, {TOUCHED} FROM edgeworth_openings"
 FIND = f"{STORED} WHERE id = :id"
 OWNED = f"{STORED} WHERE owner = :owner ORDER BY id"
 READ = "SELECT action FROM edgeworth_log WHERE generation = :generation AND number >= :first ORDER BY number"
