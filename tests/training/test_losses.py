@@ -104,7 +104,7 @@ def test_values_that_moved_too_far_are_judged_where_they_should_have_stopped() -
     clipped = value_loss_of(values, batch, 0.2)
     clipped.backward()
     assert float(clipped.detach()) == pytest.approx(0.5 * 0.8**2) and float(values.grad) == 0.0
-    assert float(value_loss_of(values, batch, None)) == pytest.approx(0.5 * 0.1**2)
+    assert value_loss_of(values, batch, None).item() == pytest.approx(0.5 * 0.1**2)
 
 
 def test_advantages_follow_the_sum_and_stop_at_the_end_of_an_episode() -> None:
