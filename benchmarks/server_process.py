@@ -21,16 +21,11 @@ START_SECONDS = 120.0
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
-class ServerProcess:
-    """A server, what it said, and its workers."""
+class LoggedProcess:
+    """A process, and the lines it has said on its standard error."""
 
-    def __init__(self, command: Sequence[str], port: int, ready: str) -> None:
-        self.port = port
-        self.log: list[str] = []
-        self.born: dict[int, float] = {}
-        """When each worker was started, by its process id."""
-        self._ready = f"http://127.0.0.1:{port}{ready}"
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT)
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process, self.log = process, list[str]()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -38,8 +33,26 @@ class ServerProcess:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.log.append(line)
-            if '"worker_started"' in line:
-                self.born[int(json.loads(line)["pid"])] = time.monotonic()
+            self.heard(line)
+
+    def heard(self, line: str) -> None:
+        """Take note of a line, as soon as it is said."""
+
+
+class ServerProcess(LoggedProcess):
+    """A server, what it said, and its workers."""
+
+    def __init__(self, command: Sequence[str], port: int, ready: str) -> None:
+        self.port = port
+        self.born: dict[int, float] = {}
+        """When each worker was started, by its process id."""
+        self._ready = f"http://127.0.0.1:{port}{ready}"
+        super().__init__(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT))
+
+    def heard(self, line: str) -> None:
+        """Take note of a worker that starts."""
+        if '"worker_started"' in line:
+            self.born[int(json.loads(line)["pid"])] = time.monotonic()
 
     def wait_until_ready(self) -> None:
         """Until it answers, or an error with what it said."""

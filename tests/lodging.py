@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from benchmarks.server_process import LoggedProcess
 from fastapi.testclient import TestClient
 
 from designs import SANE
@@ -38,18 +39,8 @@ def client_of(settings: ServerSettings, **options: Any) -> Iterator[TestClient]:
         yield client
 
 
-class Server:
+class Server(LoggedProcess):
     """`edgeworth serve` as a process."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process, self.log = process, []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.log.append(line)
 
     def address(self, seconds: float = 60.0) -> str:
         """Where it serves, once it does."""

@@ -41,7 +41,7 @@ def compiled(function: Function) -> Function:
     """Compile a rule on first call, without the interpreter lock, cached on disk; it becomes part of every rule that calls it.
 
     A rule allocates nothing, so its arrays are handed on without counting who holds them: the count is kept with locked instructions,
-    which cost a step of the bargaining game a tenth of its time.
+    which a step of the bargaining game would feel.
     """
     return _compiled(function, forceinline=True, _nrt=False)
 

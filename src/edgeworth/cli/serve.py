@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -48,10 +47,10 @@ def serve_command(
     """
     try:
         from edgeworth.server.serving import serve
-        from edgeworth.server.settings import ServerSettings, tokens_from, tokens_in
+        from edgeworth.server.settings import ServerSettings, tokens_in, tokens_of_environment
     except ModuleNotFoundError as error:
         raise MissingExtra("The server", error.name or "FastAPI", "server") from error
-    tokens = tokens_in(tokens_file) if tokens_file is not None else tokens_from(os.environ.get("EDGEWORTH_TOKENS", ""))
+    tokens = tokens_in(tokens_file) if tokens_file is not None else tokens_of_environment()
     settings = ServerSettings(
         host=host,
         port=port,

@@ -98,7 +98,7 @@ class LiveAuction:
         self.steps, self.done = 0, False
         self._row = np.zeros(1, MECHANISM)
         self._mechanism: dict[str, Any] | None = None
-        self._outcome: tuple[float, ...] = ()
+        self._outcome: tuple[float, ...] = self.markets.batch.outcomes.tolist()[0]
         self._recent: deque[dict[str, float]] = deque(maxlen=RECENT_STEPS)
 
     def observation(self) -> dict[str, Any]:
@@ -113,10 +113,7 @@ class LiveAuction:
         }
 
     def info(self) -> dict[str, Any]:
-        if self.truth or not self.steps:
-            told = self.markets.info()
-            return told if self.truth else {"components": told["components"]}
-        return {"components": dict(zip(COMPONENTS, self._outcome, strict=False))}
+        return self.markets.info() if self.truth else {"components": dict(zip(COMPONENTS, self._outcome, strict=False))}
 
     def step(self, action: Any) -> Turn:
         refuse_after_the_end(self)

@@ -172,8 +172,12 @@ def is_loopback(host: str) -> bool:
 
 def settings_of_environment() -> ServerSettings:
     """EDGEWORTH_TOKENS and EDGEWORTH_STORE, for an application that somebody else's server runs."""
-    store = os.environ.get("EDGEWORTH_STORE") or DEFAULT_STORE
-    return ServerSettings(store=store, tokens=tokens_from(os.environ.get("EDGEWORTH_TOKENS", "")))
+    return ServerSettings(store=os.environ.get("EDGEWORTH_STORE") or DEFAULT_STORE, tokens=tokens_of_environment())
+
+
+def tokens_of_environment() -> tuple[tuple[str, str], ...]:
+    """Owners and tokens out of EDGEWORTH_TOKENS."""
+    return tokens_from(os.environ.get("EDGEWORTH_TOKENS", ""))
 
 
 def tokens_from(text: str) -> tuple[tuple[str, str], ...]:

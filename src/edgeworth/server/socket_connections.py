@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.speedups import apply_mask
+from websockets.frames import apply_mask  # type: ignore[attr-defined]  # compiled where it can be
 
 from edgeworth.server.connections import ReadingClock
 from edgeworth.server.settings import RequestLimits
