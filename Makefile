@@ -7,7 +7,7 @@ PEERS := $(VENV)/.installed-bench
 WARM := $(VENV)/.rules-compiled
 PORT ?= 8000
 
-.PHONY: help lab demo test slow check bench soak yardstick sensitivity hints hint-study pocket negotiators experts tournament self-play designers docs clean
+.PHONY: help lab demo test slow check bench soak yardstick sensitivity hints hint-study pocket negotiators experts tournament self-play designers scales docs clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -93,6 +93,10 @@ designers: $(WARM)  ## search the mechanisms in the box and fit the adaptive des
 	@for stage in 0 1 2 3 4; do $(BIN)/edgeworth designers search --stage $$stage --seed 1 --out configs/mechanisms/stage_$$stage.json; done
 	@for stage in mixed stages; do $(BIN)/edgeworth designers search --stage $$stage --seed 1 --out configs/mechanisms/$$stage.json; done
 	@for prior in stages mixed; do $(BIN)/edgeworth designers fit --prior $$prior; done
+
+scales: $(WARM)  ## measure the constants that standardise the features of markets; after a change of the rules
+	@echo "edgeworth: measuring scores and proxies under random mechanisms."
+	@$(BIN)/python -m edgeworth.envs.daedalus_scales
 
 docs: $(STAMP)  ## regenerate docs/cli.md from --help, and the tables from results/
 	@echo "edgeworth: writing docs/cli.md and the tables of README and docs/speed.md."

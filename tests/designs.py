@@ -33,5 +33,5 @@ def all_bits(markets: DesignedMarkets) -> list[Any]:
     """Everything that a step or a reset may change."""
     batch, curriculum = markets.batch, markets.curriculum
     climbed = None if curriculum is None else (curriculum.stage, list(curriculum.scores))
-    arrays = [markets.recent.tobytes(), markets.returns.tobytes(), markets.stages.tobytes(), batch.populations.tobytes()]
-    return [bits_of(batch.markets), bits_of(batch.outcomes), bits_of(markets.posted), *arrays, batch.config, climbed]
+    arrays = [markets.lines.tobytes(), markets.returns.tobytes(), markets.stages.tobytes(), batch.populations.tobytes()]
+    return [bits_of(batch.markets), bits_of(batch.outcomes), *arrays, batch.config, climbed]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from edgeworth.envs.daedalus import DaedalusEnv
-from edgeworth.errors import DataError, InvalidOption
+from edgeworth.errors import DataError
 from edgeworth.games.auction.action import CHOICES, FIELDS, HIGHEST, checked_action, read_mechanism
 from edgeworth.games.auction.design_prompt import VARIABLES, design_variables, load_design_prompt, mechanism_json
 from edgeworth.games.auction.state import PROXIES, SCORES
@@ -31,7 +31,7 @@ NUMBERED: dict[str, Any] = {
 }
 
 
-def observed(played: int) -> dict[str, Any]:
+def observed(played: int, posted: list[Any] | None = None) -> dict[str, Any]:
     """An observation after some steps; the scores of step k are k tenths."""
     recent = np.zeros((5, len(SCORES)))
     for back in range(min(played, 5)):
@@ -43,6 +43,7 @@ def observed(played: int) -> dict[str, Any]:
         "episode_length": 10,
         "n_agents": 8,
         "current_mechanism": NUMBERED,
+        "recent_mechanisms": np.array(posted or [[*NUMBERED.values()]] * 5, float),
     }
 
 
@@ -72,21 +73,24 @@ def test_the_history_holds_the_steps_before_the_last_that_are_still_seen() -> No
 
 
 def test_a_designer_that_remembers_its_mechanisms_is_told_what_each_brought() -> None:
-    posted = [{**NUMBERED, "reserve_price": k / 10} for k in range(3)]
-    first, second = design_variables(observed(3), posted)["history_str"].splitlines()
-    assert first == f"step 1: 0.1,0.1,0.1,0.1,0.1 under {mechanism_json(posted[0])}"
-    assert '"reserve_price": 0.1' in second
+    posted = [{**NUMBERED, "reserve_price": k / 10} for k in range(5)]
+    seen = observed(3, [[*mechanism.values()] for mechanism in posted])
+    first, second = design_variables(seen, remembers=True)["history_str"].splitlines()
+    assert first == f"step 1: 0.1,0.1,0.1,0.1,0.1 under {mechanism_json(posted[2])}"
+    assert second == f"step 2: 0.2,0.2,0.2,0.2,0.2 under {mechanism_json(posted[3])}"
 
 
-def test_a_memory_that_does_not_fit_the_steps_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="1 mechanisms for 3 steps"):
-        design_variables(observed(3), [NUMBERED])
+def test_the_default_prompt_needs_no_mechanisms_of_earlier_steps_and_tells_none() -> None:
+    seen = observed(5)
+    told = design_variables(seen)
+    del seen["recent_mechanisms"]
+    assert design_variables(seen) == told and " under " not in told["history_str"]
 
 
 def test_a_long_history_is_capped_by_steps_and_by_characters() -> None:
-    told = design_variables(observed(5), [NUMBERED] * 5, most_steps=3)["history_str"]
+    told = design_variables(observed(5), remembers=True, most_steps=3)["history_str"]
     assert told.startswith("(1 earlier left out)\nstep 2:")
-    assert len(design_variables(observed(5), [NUMBERED] * 5, most_chars=800)["history_str"]) <= 800
+    assert len(design_variables(observed(5), remembers=True, most_chars=800)["history_str"]) <= 800
 
 
 def test_an_observation_of_the_environment_is_told() -> None:

@@ -119,7 +119,7 @@ def test_the_adaptive_designer_is_not_told_the_stage() -> None:
         designer.begin(config, 1, 0)
         for step in range(6):
             seen = np.random.default_rng(step)
-            view = MarketView(step, 10, 8, seen.random((1, 5, 5)), seen.random((1, 8)), box()[:1])
+            view = MarketView(step, 10, 8, seen.random((1, 5, 5)), seen.random((1, 5, 8)), np.ones((1, 5, 11)))
             posted.append(designer.design(view)[0])
         runs.append(posted)
     assert runs[0] == runs[1]

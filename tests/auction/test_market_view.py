@@ -14,10 +14,10 @@ from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.errors import InvalidOption
-from edgeworth.games.auction.action import action_of, random_mechanisms
+from edgeworth.games.auction.action import FIELDS, action_of, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows
-from edgeworth.games.auction.design_prompt import batch_variables, design_variables
-from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView, Notebook, observation_of
+from edgeworth.games.auction.design_prompt import batch_variables, design_variables, mechanism_json
+from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView, Notebook, mechanism_table, observation_of, rows_of_table
 from edgeworth.games.auction.state import SCORES
 from edgeworth.seeding import generator
 
@@ -69,12 +69,24 @@ def test_a_designer_sees_in_a_batch_what_it_sees_in_the_environment(slot: int) -
         assert batch_variables(view)[slot] == design_variables(observation)
 
 
-def test_the_mechanisms_of_earlier_steps_are_told_alike_as_rows_and_as_actions() -> None:
-    config = AuctionConfig(stage="3", episode_length=STEPS)
-    view, posted = shown(config, 2)[4], [chance(step, 2) for step in range(4)]
-    for slot, told in enumerate(batch_variables(view, posted)):
-        assert told == design_variables(observation_of(view, slot), [action_of(rows[slot]) for rows in posted])
-        assert told["history_str"].count(" under {") == 3
+def test_a_designer_that_remembers_is_told_the_mechanisms_that_were_posted() -> None:
+    view = shown(AuctionConfig(stage="3", episode_length=STEPS), 2)[7]
+    for slot, told in enumerate(batch_variables(view, remembers=True)):
+        for step, line in zip(range(3, 7), told["history_str"].splitlines(), strict=True):
+            assert line.startswith(f"step {step}: ") and line.endswith(f" under {mechanism_json(chance(step - 1, 2)[slot])}")
+
+
+def test_the_last_five_steps_are_seen_whole_with_mechanisms_scores_and_proxies() -> None:
+    views = shown(AuctionConfig(stage="4", episode_length=STEPS), 3)
+    assert not views[0].recent_mechanisms.any() and not views[0].recent_proxies.any()
+    for played, view in enumerate(views):
+        for back in range(1, RECENT_STEPS + 1):
+            then = views[played - back + 1] if played >= back else views[0]
+            np.testing.assert_array_equal(view.recent[:, -back], then.outcomes)
+            np.testing.assert_array_equal(view.recent_proxies[:, -back], then.proxies)
+            posted = mechanism_table(chance(played - back, 3)) if played >= back else np.zeros((3, len(FIELDS)))
+            np.testing.assert_array_equal(view.recent_mechanisms[:, -back], posted)
+            assert rows_of_table(view.recent_mechanisms[:, -back]).tobytes() == then.mechanisms.tobytes()
 
 
 def test_the_last_outcomes_stand_last_and_steps_not_played_are_zeros() -> None:
@@ -118,4 +130,4 @@ def test_a_fresh_episode_opens_a_fresh_page() -> None:
     notebook.write(chance(0, 2))
     batch.reset()
     notebook.open()
-    assert not notebook.view().recent.any() and notebook.view().round_number == 0
+    assert not notebook.lines.any() and notebook.view().round_number == 0

@@ -19,9 +19,18 @@ from edgeworth.games.auction.action import FIELDS, FLAGS, checked_action, mechan
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.market_view import observation_of
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
-from edgeworth.games.auction.vocabulary import BIDDER_TYPES
+from edgeworth.games.auction.vocabulary import AUCTION_TYPES, BIDDER_TYPES, RULES
 
-KEYS = ["market_outcomes", "population_proxies", "round_number", "episode_length", "n_agents", "current_mechanism"]
+KEYS = [
+    "market_outcomes",
+    "population_proxies",
+    "round_number",
+    "episode_length",
+    "n_agents",
+    "current_mechanism",
+    "recent_mechanisms",
+    "recent_proxies",
+]
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"stage": 4, "n_agents": 16},
@@ -64,6 +73,7 @@ def test_nothing_has_been_seen_before_the_first_step() -> None:
     assert not observation["market_outcomes"].any() and not observation["population_proxies"].any()
     assert (observation["round_number"], observation["episode_length"], observation["n_agents"]) == (0, 7, 5)
     assert not any(observation["current_mechanism"].values())
+    assert not observation["recent_mechanisms"].any() and not observation["recent_proxies"].any()
     assert not any(info["components"].values())
 
 
@@ -77,6 +87,18 @@ def test_the_last_five_scores_are_seen_newest_last() -> None:
         expected = np.zeros((5, 5))
         expected[-min(step, 5) :] = played[-5:]
         np.testing.assert_array_equal(observation["market_outcomes"], expected)
+
+
+def test_the_last_five_mechanisms_and_proxies_are_seen_beside_their_scores() -> None:
+    env, posted, seen = opened(stage="4"), [], []
+    for step in range(1, 9):
+        mechanism = {**SANE, "reserve_price": step / 10, "auction_type": AUCTION_TYPES[step % 3], "reveal_reserve": step % 2 == 0}
+        observation, *_ = env.step(mechanism)
+        posted.append([step % 3, step / 10, step % 2 == 0, 0, 0, 1, 1, 0.5, 1.0, 0.25, 3])
+        seen.append(observation["population_proxies"])
+        rows, unplayed = min(step, 5), max(0, 5 - step)
+        np.testing.assert_array_equal(observation["recent_mechanisms"], np.concatenate([np.zeros((unplayed, 11)), posted[-rows:]]))
+        np.testing.assert_array_equal(observation["recent_proxies"], np.concatenate([np.zeros((unplayed, 8)), seen[-rows:]]))
 
 
 def test_the_observation_shows_the_mechanism_in_force() -> None:
@@ -117,13 +139,19 @@ def test_a_sane_mechanism_is_worth_more_than_a_silly_one() -> None:
     assert sum(sane.step(SANE)[1] for _ in range(10)) > 5 * sum(silly.step(SILLY)[1] for _ in range(10))
 
 
+@pytest.mark.parametrize("make", [DaedalusEnv, DaedalusFlatEnv])
+def test_info_says_which_rules_are_in_force(make: Any) -> None:
+    env = make()
+    assert env.reset(seed=0)[1]["rules"] == RULES == env.step(SANE if make is DaedalusEnv else np.zeros(11, int))[4]["rules"]
+
+
 # What stays hidden
 
 
 def test_the_truth_is_told_in_plain_types() -> None:
     env = opened(seed=2, stage="4")
     *_, info = env.step(SANE)
-    assert list(info) == ["components", "truth"] and list(info["truth"]) == ["types", "stage", *DIAGNOSTICS]
+    assert list(info) == ["rules", "components", "truth"] and list(info["truth"]) == ["types", "stage", *DIAGNOSTICS]
     assert len(info["truth"]["types"]) == 8 and set(info["truth"]["types"]) <= set(BIDDER_TYPES)
     assert info["truth"]["stage"] == "4"
     assert all(type(info["truth"][name]) is float for name in DIAGNOSTICS)
@@ -386,6 +414,7 @@ def test_writing_into_what_was_handed_out_does_not_reach_the_game() -> None:
     before = all_bits(env.markets)
     observation["market_outcomes"][:] = 7.0
     observation["population_proxies"][:] = 7.0
+    observation["recent_mechanisms"][:] = observation["recent_proxies"][:] = 7.0
     observation["current_mechanism"]["reserve_price"][...] = 7.0
     assert all_bits(env.markets) == before
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -13,14 +15,16 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import edgeworth
 from designs import SANE, SANE_LEVELS, all_bits
+from edgeworth.envs import daedalus_scales
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.envs.daedalus_flat import DaedalusFlatEnv
+from edgeworth.envs.daedalus_scales import scales
 from edgeworth.envs.daedalus_vector import FEATURES, DaedalusVectorEnv
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.auction.action import action_of
 from edgeworth.games.auction.levels import LEVEL_COUNTS, rows_of_levels
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
-from edgeworth.games.auction.vocabulary import BIDDER_TYPES
+from edgeworth.games.auction.vocabulary import BIDDER_TYPES, RULES
 
 MODES = list(AutoresetMode)
 OPTIONS: list[dict[str, Any]] = [
@@ -43,6 +47,17 @@ def opened(size: int = 3, seed: int = 0, **options: Any) -> DaedalusVectorEnv:
 
 def feature(observation: np.ndarray, name: str) -> Any:
     return observation[..., FEATURES.index(name)].tolist()
+
+
+def share_played(observation: np.ndarray) -> Any:
+    """How much of the episode the clock says is over."""
+    return (observation[..., FEATURES.index("round_number")] / np.sqrt(12) + 0.5).round(6).tolist()
+
+
+def score(observation: np.ndarray, name: str) -> Any:
+    """The last step's score, out of its standardised feature."""
+    centre, scale = (values[SCORES.index(name)] for values in scales())
+    return (observation[..., FEATURES.index(f"{name}[-1]")] * scale + centre).tolist()
 
 
 def assert_same(one: Any, other: Any) -> None:
@@ -142,9 +157,9 @@ def test_in_the_same_step_the_next_episode_is_seen_and_the_end_of_the_old_one_ke
     env.step(sane(3))
     observations, rewards, ended, truncated, infos = env.step(sane(3))
     assert ended.all() and not truncated.any() and (rewards > 0).all()
-    assert feature(observations, "round_number") == [0.0] * 3 and feature(observations, "composite[-1]") == [0.0] * 3
-    assert feature(infos["final_obs"], "round_number") == [1.0] * 3
-    assert feature(infos["final_obs"], "composite[-1]") == pytest.approx(rewards, abs=1e-7)
+    assert share_played(observations) == [0.0] * 3 and feature(observations, "composite[-1]") == [0.0] * 3
+    assert share_played(infos["final_obs"]) == [1.0] * 3
+    assert score(infos["final_obs"], "composite") == pytest.approx(rewards, abs=1e-6)
     assert infos["_final_obs"].all() and infos["_final_info"].all()
     assert not infos["components"]["welfare_ratio"].any() and (infos["final_info"]["components"]["welfare_ratio"] > 0).all()
     assert env.observation_space.contains(infos["final_obs"])
@@ -152,17 +167,17 @@ def test_in_the_same_step_the_next_episode_is_seen_and_the_end_of_the_old_one_ke
 
 def test_a_step_in_which_nothing_ends_has_no_endings() -> None:
     *_, infos = opened().step(sane(3))
-    assert sorted(infos) == ["action_mask", "components", "truth"]
+    assert sorted(infos) == ["action_mask", "components", "rules", "truth"]
 
 
 def test_in_the_next_step_an_ended_episode_begins_anew_whatever_is_posted() -> None:
     env = opened(episode_length=2, autoreset_mode="NextStep")
     env.step(sane(3))
     observations, _, ended, _, infos = env.step(sane(3))
-    assert ended.all() and feature(observations, "round_number") == [1.0] * 3 and "final_obs" not in infos
+    assert ended.all() and share_played(observations) == [1.0] * 3 and "final_obs" not in infos
     observations, rewards, ended, _, infos = env.step(sane(3))
     assert not ended.any() and not rewards.any() and not infos["components"]["welfare_ratio"].any()
-    assert feature(observations, "round_number") == [0.0] * 3
+    assert share_played(observations) == [0.0] * 3
     _, rewards, *_ = env.step(sane(3))
     assert (rewards > 0).all()
 
@@ -178,7 +193,7 @@ def test_in_the_next_step_markets_out_of_step_play_on_beside_each_other() -> Non
     twin.step(SANE_LEVELS)
     twin.reset()
     observations, rewards, ended, _, _ = env.step(sane(3))
-    assert feature(observations, "round_number") == [1.0, 0.0, 1.0]
+    assert share_played(observations) == [1.0, 0.0, 1.0]
     assert ended.tolist() == [True, False, True] and (rewards > 0).tolist() == [True, False, True]
     _, rewards, ended, _, _ = env.step(sane(3))
     assert rewards[1] == twin.step(SANE_LEVELS)[1] and (rewards > 0).tolist() == [False, True, False]
@@ -209,19 +224,19 @@ def test_episode_statistics_add_up(mode: AutoresetMode) -> None:
 def test_a_reset_mask_begins_only_the_markets_it_names() -> None:
     env = opened(4)
     env.step(sane(4))
-    before, recent = env.markets.batch.markets.copy(), env.markets.recent.copy()
+    before, lines = env.markets.batch.markets.copy(), env.markets.lines.copy()
     observations, _ = env.reset(seed=50, options={"reset_mask": np.array([True, False, False, True])})
     after = env.markets.batch.markets
     assert after["step"].tolist() == [0, 1, 1, 0] and after["seed"].tolist() == [50, 1, 2, 53]
     np.testing.assert_array_equal(after[1:3], before[1:3])
-    np.testing.assert_array_equal(env.markets.recent[1:3], recent[1:3])
-    assert not env.markets.recent[[0, 3]].any() and feature(observations, "round_number") == pytest.approx([0.0, 0.1, 0.1, 0.0])
+    np.testing.assert_array_equal(env.markets.lines[1:3], lines[1:3])
+    assert not env.markets.lines[[0, 3]].any() and feature(observations, "played[-1]") == [0.0, 1.0, 1.0, 0.0]
 
 
 def test_options_of_reset_hold_for_all_markets_and_those_that_follow() -> None:
     env = DaedalusVectorEnv(2)
     observations, infos = env.reset(seed=0, options={"stage": 0, "n_agents": 4, "episode_length": 1})
-    assert feature(observations, "n_agents") == [0.25, 0.25] and infos["truth"]["types"].shape == (2, 4)
+    assert feature(observations, "n_agents") == [-1.0, -1.0] and infos["truth"]["types"].shape == (2, 4)
     observations, _, ended, _, infos = env.step(sane(2))
     assert ended.all() and infos["truth"]["stage"].tolist() == ["0", "0"] and not infos["truth"]["types"].any()
 
@@ -282,7 +297,7 @@ def test_samples_keep_to_what_is_locked() -> None:
     env.action_space.seed(0)
     actions = env.action_space.sample()
     env.step(actions)
-    posted = env.markets.posted
+    posted = env.markets.notebook.view().mechanisms
     assert (posted["auction_type"] == 0).all() and (posted["reserve_price"] == 0.3).all() and posted["reveal_reserve"].all()
     assert (posted["coalition_policy"] == 1).all() and len(np.unique(posted["shill_penalty"])) > 5
 
@@ -369,8 +384,8 @@ def test_unknown_modes_are_answered_with_their_neighbours() -> None:
 
 
 def test_every_number_has_a_name_of_its_own() -> None:
-    assert len(FEATURES) == len(set(FEATURES)) == 52
-    assert DaedalusVectorEnv(1).single_observation_space.shape == (52,)
+    assert len(FEATURES) == len(set(FEATURES)) == 153
+    assert DaedalusVectorEnv(1).single_observation_space.shape == (153,)
 
 
 @pytest.mark.parametrize("options", [*OPTIONS, {"model": {"exploiter": {"overbid": 50.0}}, "mix": {"exploiter": 1.0}}], ids=str)
@@ -387,26 +402,62 @@ def test_every_observation_lies_in_its_space(options: dict[str, Any]) -> None:
 
 
 def test_the_features_hold_everything_that_the_dictionary_shows() -> None:
-    flat, plain = DaedalusFlatEnv(stage=4, n_agents=6, episode_length=8), DaedalusEnv(stage=4, n_agents=6, episode_length=8)
+    options: dict[str, Any] = {"stage": 4, "n_agents": 6, "episode_length": 8}
+    flat, plain, rng = DaedalusFlatEnv(**options), DaedalusEnv(**options), np.random.default_rng(3)
+    centre, scale = scales()
     flat.reset(seed=2)
     plain.reset(seed=2)
-    for step in range(1, 8):
-        seen, *_ = flat.step(SANE_LEVELS)
-        shown, *_ = plain.step(SANE)
-        assert seen[:25] == pytest.approx(shown["market_outcomes"].reshape(-1), abs=1e-6)
-        assert [feature(seen, name) for name in PROXIES[:-1]] == pytest.approx(shown["population_proxies"][:-1].tolist(), abs=1e-6)
-        assert feature(seen, "entrants") == pytest.approx(shown["population_proxies"][-1] / 6)
-        assert feature(seen, "round_number") == pytest.approx(step / 8)
-        assert 10 ** (4 * feature(seen, "episode_length")) == pytest.approx(8, rel=1e-5) and feature(seen, "n_agents") == 6 / 16
-    words = {name: feature(seen, name) for name in FEATURES[36:] if "=" in name}
-    assert [name for name, on in words.items() if on] == ["auction_type=vcg", "coalition_policy=penalize_confirmed"]
-    assert feature(seen, "reserve_price") == pytest.approx(0.1 / 0.9) and feature(seen, "withdrawal_penalty") == pytest.approx(1 / 3)
-    assert (feature(seen, "reveal_reserve"), feature(seen, "reveal_competing_bids")) == (1.0, 0.0)
+    for step in range(1, 9):
+        levels = rng.integers(0, LEVEL_COUNTS)
+        seen, *_ = flat.step(levels)
+        shown, *_ = plain.step(action_of(rows_of_levels(levels[None])[0]))
+        steps = seen[:150].reshape(5, 30)
+        unplayed = max(0, 5 - step)
+        assert not steps[:unplayed].any() and (steps[unplayed:, 0] == 1.0).all()
+        numbers = np.concatenate([shown["market_outcomes"], shown["recent_proxies"] / [1, 1, 1, 1, 1, 1, 1, 6]], axis=1)
+        expected = np.clip((numbers - centre) / scale, -5, 5)
+        np.testing.assert_allclose(steps[unplayed:, 17:], expected[unplayed:], atol=1e-5)
+        for told, mechanism in zip(steps[unplayed:, 1:17], shown["recent_mechanisms"][unplayed:], strict=True):
+            assert told[:3].tolist() == [mechanism[0] == place for place in range(3)]
+            assert told[3:12] == pytest.approx(mechanism[1:10] / [0.9, 1, 1, 1, 1, 1, 3, 3, 3])
+            assert told[12:].tolist() == [mechanism[10] == place for place in range(4)]
+        assert share_played(seen) == step / 8
+        assert feature(seen, "episode_length") == pytest.approx(np.log10(8) - 1) and feature(seen, "n_agents") == -0.5
+
+
+def test_the_features_of_a_mechanism_go_by_the_names_of_its_fields() -> None:
+    seen = opened(1).step(sane(1))[0][0]
+    words = [name for name in FEATURES if "=" in name and feature(seen, name)]
+    assert words == ["auction_type=vcg[-1]", "coalition_policy=penalize_confirmed[-1]"]
+    assert feature(seen, "reserve_price[-1]") == pytest.approx(0.1 / 0.9)
+    assert feature(seen, "withdrawal_penalty[-1]") == pytest.approx(1 / 3)
+    assert (feature(seen, "reveal_reserve[-1]"), feature(seen, "reveal_competing_bids[-1]")) == (1.0, 0.0)
 
 
 def test_before_the_first_step_only_the_frame_of_the_episode_is_known() -> None:
-    observation, _ = DaedalusFlatEnv().reset(seed=0)
-    assert [name for name, value in zip(FEATURES, observation, strict=True) if value] == ["episode_length", "n_agents"]
+    observation, _ = DaedalusFlatEnv(n_agents=4, episode_length=100).reset(seed=0)
+    assert [name for name, value in zip(FEATURES, observation, strict=True) if value] == ["round_number", "episode_length", "n_agents"]
+    usual, _ = DaedalusFlatEnv().reset(seed=0)
+    assert [name for name, value in zip(FEATURES, usual, strict=True) if value] == ["round_number"]
+
+
+def test_scores_and_proxies_are_about_standard_under_random_mechanisms() -> None:
+    """Fails where the rules have moved away from the constants; `make scales` measures them again."""
+    env = DaedalusVectorEnv(2_000, stage="stages")
+    env.reset(seed=10**6)
+    env.action_space.seed(0)
+    steps = np.concatenate([env.step(env.action_space.sample())[0][:, 120:150] for _ in range(9)])[:, 17:]
+    assert np.abs(steps.mean(axis=0)).max() < 0.15
+    assert np.abs(steps.std(axis=0) - 1.0).max() < 0.2
+
+
+def test_the_constants_are_those_of_the_rules_in_force(tmp_path: Path) -> None:
+    kept = json.loads(daedalus_scales.FILE.read_text())
+    assert kept["rules"] == RULES and [*kept["numbers"]] == [*SCORES, *PROXIES]
+    daedalus_scales.write_scales(tmp_path / "few.json", markets=50, seed=3)
+    few = json.loads((tmp_path / "few.json").read_text())
+    assert few.keys() == kept.keys() and few["markets"] == 50
+    assert few["numbers"]["welfare_ratio"]["centre"] == pytest.approx(kept["numbers"]["welfare_ratio"]["centre"], abs=0.1)
 
 
 def test_the_features_do_not_change_with_the_truth() -> None:
@@ -420,6 +471,13 @@ def test_the_features_do_not_change_with_the_truth() -> None:
     assert not {*FEATURES} & {*DIAGNOSTICS, "types", "stage"}
     one, other = (edgeworth.envs.daedalus_vector.features_of(e.markets) for e in (env, twin))
     np.testing.assert_array_equal(one, other)
+
+
+def test_every_market_says_which_rules_are_in_force() -> None:
+    env = opened(3, episode_length=1)
+    infos = env.step(sane(3))[-1]
+    assert infos["rules"].tolist() == infos["final_info"]["rules"].tolist() == [RULES] * 3
+    assert env.reset()[1]["rules"].tolist() == [RULES] * 3
 
 
 # What is handed out

@@ -58,11 +58,12 @@ def test_prompts_with_long_histories_fit_into_the_context(pocket: Pocket) -> Non
         "market_outcomes": np.full((5, 5), 0.123),
         "population_proxies": np.full(8, 0.123),
         "current_mechanism": boxed_mechanism("stage_4"),
+        "recent_mechanisms": [boxed_mechanism("stage_4")] * 5,
         **{"round_number": 10, "episode_length": 100, "n_agents": 16},
     }
     told = [
         load_hint_prompt().messages(hint_variables(**talks, rules="every move after the second multiplies a deal by 0.9; " * 3)),
-        load_design_prompt().messages(design_variables(market, [boxed_mechanism("stage_4")] * 10)),
+        load_design_prompt().messages(design_variables(market, remembers=True)),
     ]
     for tokens in loaded.encode([loaded.conversation(messages) for messages in told]):
         assert len(tokens) + 120 <= loaded.context

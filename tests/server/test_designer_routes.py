@@ -34,6 +34,7 @@ from lodging import MECHANISM, OFFER, client_of, in_thread, settings_in
 
 SENT = ("round_number", "episode_length", "market_outcomes")
 """What the client of the published environment sends of an observation."""
+OTHER = {**MECHANISM, "auction_type": "first_price"}
 
 
 @pytest.fixture
@@ -82,6 +83,25 @@ def test_adaptive_over_the_wire_is_adaptive_at_home(client: TestClient, stage: s
         assert reply["assumed"] == []
         rewards.append(client.post("/step", json={"session_id": "demo", "action": reply["mechanism"]}).json()["reward"])
     assert rewards == play(Adaptive(), AuctionConfig.from_options(stage=stage), 1, 11)[0].tolist()
+
+
+def test_adaptive_learns_from_steps_that_are_wholly_told(client: TestClient) -> None:
+    seen = opened(client, stage="4", seed=5)
+    for _ in range(5):
+        told, known = (client.post("/api/design", json=asked).json() for asked in (seen, {"session_id": "demo"}))
+        assert told["mechanism"] == known["mechanism"] and told["assumed"] == known["assumed"] == []
+        seen = client.post("/step", json={"session_id": "demo", "action": told["mechanism"]}).json()["observation"]
+
+
+@pytest.mark.parametrize(("name", "recent"), [("current_mechanism", "recent_mechanisms"), ("population_proxies", "recent_proxies")])
+def test_steps_that_contradict_each_other_are_refused(client: TestClient, name: str, recent: str) -> None:
+    opened(client, seed=5)
+    seen = [client.post("/step", json={"session_id": "demo", "action": action}).json()["observation"] for action in (MECHANISM, OTHER)]
+    refused = problem(client.post("/api/design", json={**seen[1], name: seen[0][name]}), 409, "contradiction")
+    assert refused["field"] == name and recent in refused["message"]
+    assert problem(client.post("/api/design", json={**seen[1], "round_number": 1, "market_outcomes": []}), 409, "contradiction")
+    refused = problem(client.post("/api/design", json={**seen[1], "recent_mechanisms": [{}, OTHER]}), 422, "illegal_action")
+    assert refused["field"] == "auction_type"
 
 
 def test_adaptive_learns_from_a_first_step_that_is_wholly_told(client: TestClient) -> None:

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.envs.negotiation import NegotiationEnv
+from edgeworth.games.auction.action import DaedalusAction, row_values
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.server import models
 from edgeworth.server.app import create_app
@@ -27,15 +28,26 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 
 def test_a_market_over_http_plays_what_the_environment_plays(client: TestClient) -> None:
-    opened = client.post("/reset", json={"session_id": "m", "seed": 7, "stage": 4, "n_agents": 6, "episode_length": 3}).json()
-    env = DaedalusEnv(stage=4, n_agents=6, episode_length=3)
+    opened = client.post("/reset", json={"session_id": "m", "seed": 7, "stage": 4, "n_agents": 6, "episode_length": 7}).json()
+    env = DaedalusEnv(stage=4, n_agents=6, episode_length=7)
     env.reset(seed=7)
     assert opened["seed"] == 7 and opened["done"] is False and opened["observation"]["n_agents"] == 6
-    for number in (1, 2, 3):
+    for number in range(1, 8):
         stepped = client.post("/step", json={"session_id": "m", "action": MECHANISM}).json()
-        _, reward, done, _, _ = env.step(MECHANISM)
+        seen, reward, done, _, info = env.step(MECHANISM)
         assert (stepped["reward"], stepped["done"], stepped["steps"]) == (reward, done, number)
         assert stepped["observation"]["market_outcomes"][-1]["composite"] == reward
+        assert_tells(stepped["observation"], seen)
+        assert stepped["info"]["rules"] == info["rules"]
+
+
+def assert_tells(told: dict[str, Any], seen: dict[str, Any]) -> None:
+    """The observation over the wire tells of the same steps as the environment's, by name and without those not played."""
+    played = min(told["round_number"], 5)
+    for name in ("market_outcomes", "recent_proxies"):
+        assert [[*step.values()] for step in told[name]] == seen[name][-played:].tolist()
+    assert [[*row_values(DaedalusAction(**step))] for step in told["recent_mechanisms"]] == seen["recent_mechanisms"][-played:].tolist()
+    assert told["current_mechanism"] == told["recent_mechanisms"][-1] and told["population_proxies"] == told["recent_proxies"][-1]
 
 
 def test_talks_over_http_play_what_the_environment_plays(client: TestClient) -> None:

@@ -19,7 +19,7 @@ from edgeworth.envs.reset_options import refuse_mistyped
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, DaedalusAction, checked_action
 from edgeworth.games.auction.levels import LEVEL_COUNTS, LevelChoice
-from edgeworth.games.auction.market_view import PROXY_LIMITS, RECENT_STEPS
+from edgeworth.games.auction.market_view import FIELD_LIMITS, PROXY_LIMITS, RECENT_STEPS
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.state import PROXIES, SCORES
 
@@ -49,9 +49,17 @@ def observation_space() -> spaces.Dict:
             "episode_length": spaces.Discrete(STEP_RANGE[1] + 1),
             "n_agents": spaces.Discrete(BIDDER_RANGE[1] + 1),
             "current_mechanism": mechanism_space(),
+            "recent_mechanisms": _each_step(FIELD_LIMITS),
+            "recent_proxies": _each_step(PROXY_LIMITS),
         },
         sort_keys=False,
     )
+
+
+def _each_step(highest: NDArray[np.float64]) -> spaces.Box[Any]:
+    """A row of numbers from 0 up for each of the last steps."""
+    rows = np.tile(highest, (RECENT_STEPS, 1))
+    return spaces.Box(np.zeros_like(rows), rows, dtype=np.float64)
 
 
 def action_from(value: Any) -> DaedalusAction:

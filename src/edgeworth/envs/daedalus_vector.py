@@ -26,6 +26,7 @@ from edgeworth.envs.vector_options import checked_autoreset_mode, checked_reset_
 from edgeworth.errors import EpisodeOver, InvalidOption, UnknownName
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.levels import LevelChoice, rows_of_levels
+from edgeworth.games.auction.vocabulary import RULES
 
 Features = NDArray[np.float32]
 StepResult = tuple[Features, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
@@ -113,4 +114,6 @@ class DaedalusVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
         return self.markets.step(mechanisms, playing=~over)
 
     def _infos(self) -> dict[str, Any]:
-        return {"action_mask": self.action_masks(), "components": self.markets.components(), "truth": self.markets.truth()}
+        rules = np.full(self.num_envs, RULES)
+        parts = {"components": self.markets.components(), "truth": self.markets.truth()}
+        return {"action_mask": self.action_masks(), "rules": rules, **parts}

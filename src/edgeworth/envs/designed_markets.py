@@ -1,7 +1,8 @@
 """Markets as their designers know them: the batch, and what has been shown of the episode in play.
 
-What all views of the auction game stand on. The rules keep what the *bidders* remember; a designer remembers the last five outcomes and
-the mechanism it posted. Where a curriculum chooses the population, all markets of a batch climb it together: they have one learner.
+What all views of the auction game stand on. The rules keep what the *bidders* remember; a designer remembers the last five steps: the
+mechanisms, their scores, and what was seen of the bidders. Where a curriculum chooses the population, all markets of a batch climb it
+together: they have one learner.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, MarketView, No
 from edgeworth.games.auction.notice import step_notice
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
-from edgeworth.games.auction.vocabulary import BIDDER_TYPES
+from edgeworth.games.auction.vocabulary import BIDDER_TYPES, RULES
 
 COMPONENTS = SCORES[:-1]
 
@@ -88,18 +89,9 @@ class DesignedMarkets:
         return scores, ended
 
     @property
-    def recent(self) -> NDArray[np.float64]:
-        """The last outcomes of every market, oldest first."""
-        return self.notebook.recent
-
-    @property
-    def posted(self) -> Rows:
-        """The mechanism in force in every market; all zeros before the first step."""
-        return self.notebook.posted
-
-    def proxies(self) -> NDArray[np.float64]:
-        """What was seen of the bidders in the last step of every market; zeros before the first."""
-        return self.notebook.proxies()
+    def lines(self) -> NDArray[np.float64]:
+        """The last steps of every market, oldest first: scores, proxies, and the mechanism as numbers."""
+        return self.notebook.lines
 
     def view(self, slot: int = 0) -> MarketView:
         """What the designer of one market sees."""
@@ -116,18 +108,19 @@ class DesignedMarkets:
         return {"types": types, "stage": self.stages.copy(), **facts}
 
     def info(self, slot: int = 0) -> dict[str, Any]:
-        """Components and truth of one market in plain types, bidders by name."""
+        """Rules in force, components and truth of one market in plain types, bidders by name."""
         numbers = outcome_table(self.batch.outcomes)[slot].tolist()
         types = self.batch.markets["type"][slot, : self.config.n_agents].tolist()
         truth = {"types": tuple(BIDDER_TYPES[kind] for kind in types), "stage": str(self.stages[slot])}
         return {
+            "rules": RULES,
             "components": dict(zip(COMPONENTS, numbers, strict=False)),
             "truth": {**truth, **dict(zip(DIAGNOSTICS, numbers[FIRST_DIAGNOSTIC:], strict=True))},
         }
 
     def mechanism(self, slot: int = 0) -> DaedalusAction | None:
         """The mechanism in force, if one has been posted."""
-        return action_of(self.posted[slot]) if self.steps[slot] else None
+        return action_of(self.view(slot).mechanisms[0]) if self.steps[slot] else None
 
     def notice(self, slot: int = 0) -> str:
         """The last step of one market as text."""

@@ -6,6 +6,7 @@ A description may leave things out. What was not told stays unknown (None): it i
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,9 +15,9 @@ import numpy as np
 
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus_spaces import action_from
-from edgeworth.games.auction.action import DaedalusAction, mechanism_rows
+from edgeworth.games.auction.action import FIELDS, DaedalusAction, mechanism_rows, row_values
 from edgeworth.games.auction.design_prompt import design_variables
-from edgeworth.games.auction.market_view import NOTHING_POSTED, RECENT_STEPS, MarketView
+from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.llm.prompt import NOTHING
 from edgeworth.server.live import Opening, market_of
@@ -41,13 +42,25 @@ class DesignQuestion:
     episode_length: int
     outcomes: tuple[Numbers, ...]
     """Scores of the last steps that are known, oldest first."""
-    proxies: Numbers | None
-    mechanism: DaedalusAction | None
+    seen: tuple[Numbers, ...]
+    """The proxies of the last steps that are known."""
+    posted: tuple[DaedalusAction, ...]
+    """The mechanisms of the last steps that are known."""
     n_agents: int | None
     seed: int
     """For designers that draw."""
     past: Past | None = None
     """Where the question is about a session."""
+
+    @property
+    def proxies(self) -> Numbers | None:
+        """What was seen of the bidders in the last step."""
+        return self.seen[-1] if self.seen else None
+
+    @property
+    def mechanism(self) -> DaedalusAction | None:
+        """The mechanism in force."""
+        return self.posted[-1] if self.posted else None
 
     @property
     def bidders(self) -> int:
@@ -67,23 +80,21 @@ class DesignQuestion:
 
     def view(self) -> MarketView:
         """The market as designers of the package look at it, for those that know what they see; zeros where nothing is known."""
-        recent = np.zeros((1, RECENT_STEPS, len(SCORES)))
-        if self.outcomes:
-            recent[0, -len(self.outcomes) :] = self.outcomes
-        proxies = np.array([self.proxies or (0.0,) * len(PROXIES)])
-        posted = NOTHING_POSTED.copy() if self.mechanism is None else mechanism_rows([self.mechanism])
-        return MarketView(self.round_number, self.episode_length, self.bidders, recent, proxies, posted)
+        scores, proxies, fields = (np.zeros((1, RECENT_STEPS, len(names))) for names in (SCORES, PROXIES, FIELDS))
+        for rows, known in ((scores, self.outcomes), (proxies, self.seen), (fields, [row_values(action) for action in self.posted])):
+            if known:
+                rows[0, -len(known) :] = known
+        return MarketView(self.round_number, self.episode_length, self.bidders, scores, proxies, fields)
 
     def variables(self) -> dict[str, str]:
         """The market as a language model is told of it; what is not known is told as `none`."""
-        played = self.round_number > 0
         observation = {
             "round_number": self.round_number,
             "episode_length": self.episode_length,
             "n_agents": self.bidders,
             "market_outcomes": self.outcomes or ((0.0,) * len(SCORES),),
             "population_proxies": self.proxies or (0.0,) * len(PROXIES),
-            "current_mechanism": self.mechanism if self.mechanism is not None or not played else NOTHING_POSTED[0],
+            "current_mechanism": self.mechanism or np.zeros(len(FIELDS)),
         }
         told = design_variables(observation)
         known = {"outcomes_csv": self.outcomes, "proxies_csv": self.proxies, "current_mechanism_json": self.mechanism}
@@ -96,12 +107,14 @@ class DesignQuestion:
         """
         if self.past is not None:
             return views_of(self.past, most)
-        if self.round_number == 0:
-            return [self.view()]
-        if self.round_number > 1 or not self.outcomes or self.proxies is None or self.mechanism is None:
+        if min(map(len, (self.outcomes, self.seen, self.posted))) < self.round_number:
             return None
-        first = DesignQuestion(0, self.episode_length, (), None, None, self.n_agents, self.seed)
-        return [first.view(), self.view()]
+        return [self._after(steps).view() for steps in range(min(self.round_number, most) + 1)]
+
+    def _after(self, steps: int) -> DesignQuestion:
+        """The question as it was after the first steps, where all are known."""
+        outcomes, seen, posted = self.outcomes[:steps], self.seen[:steps], self.posted[:steps]
+        return dataclasses.replace(self, round_number=steps, outcomes=outcomes, seen=seen, posted=posted)
 
 
 def views_of(past: Past, most: int) -> list[MarketView]:
@@ -120,21 +133,31 @@ def question_from(observation: Mapping[str, Any], seed: int, past: Past | None =
     if round_number >= length:
         message = f"round_number is {round_number} of {length}; expected a step that is still to come, 0 to {length - 1}."
         raise Refused(409, "episode_over", message, "Open the next episode with POST /reset.", "round_number")
-    outcomes = [row_of(scores, SCORES) for scores in observation["market_outcomes"]]
-    if len(outcomes) > round_number:
-        message = f"market_outcomes has {len(outcomes)} steps, but round_number says that {round_number} have been played."
-        raise Refused(409, "contradiction", message, "Send both as the last observation has them.", "market_outcomes")
+    known: dict[str, tuple[Any, ...]] = {
+        "market_outcomes": tuple(row_of(scores, SCORES) for scores in observation["market_outcomes"]),
+        "recent_proxies": tuple(row_of(proxies, PROXIES) for proxies in observation.get("recent_proxies") or ()),
+        "recent_mechanisms": tuple(action_from(mechanism) for mechanism in observation.get("recent_mechanisms") or ()),
+    }
+    for name, steps in known.items():
+        if len(steps) > round_number:
+            message = f"{name} has {len(steps)} steps, but round_number says that {round_number} have been played."
+            raise Refused(409, "contradiction", message, "Send both as the last observation has them.", name)
     proxies, mechanism = observation.get("population_proxies"), observation.get("current_mechanism")
-    return DesignQuestion(
-        round_number,
-        length,
-        tuple(outcomes[-RECENT_STEPS:]),
-        None if proxies is None or not round_number else row_of(proxies, PROXIES),
-        None if mechanism is None or not round_number else action_from(mechanism),
-        observation.get("n_agents"),
-        seed,
-        past,
-    )
+    if round_number and proxies is not None:
+        known["recent_proxies"] = ending_in(row_of(proxies, PROXIES), known, "recent_proxies", "population_proxies")
+    if round_number and mechanism is not None:
+        known["recent_mechanisms"] = ending_in(action_from(mechanism), known, "recent_mechanisms", "current_mechanism")
+    outcomes, seen, posted = (steps[-RECENT_STEPS:] for steps in known.values())
+    return DesignQuestion(round_number, length, outcomes, seen, posted, observation.get("n_agents"), seed, past)
+
+
+def ending_in(last: Any, known: Mapping[str, tuple[Any, ...]], name: str, told_as: str) -> tuple[Any, ...]:
+    """What is known of the steps under a name, whose last one is also told by itself."""
+    steps = known[name]
+    if steps and steps[-1] != last:
+        message = f"{told_as} is not the last of {name}, which tell of the same step."
+        raise Refused(409, "contradiction", message, "Send both as the last observation has them, or one of them.", told_as)
+    return steps or (last,)
 
 
 def row_of(values: Any, names: tuple[str, ...]) -> Numbers:

@@ -24,6 +24,7 @@ from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownK
 from edgeworth.games.auction.action import DaedalusAction, row_values
 from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, FIRST_PROXY, PROXY_LIMITS, RECENT_STEPS
 from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
+from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.games.bargaining.contexts import CONTEXT_KEYS
 from edgeworth.seeding import checked_seed, fresh_seed
 from edgeworth.server.components import talk_components
@@ -99,21 +100,27 @@ class LiveAuction:
         self._row = np.zeros(1, MECHANISM)
         self._mechanism: dict[str, Any] | None = None
         self._outcome: tuple[float, ...] = self.markets.batch.outcomes.tolist()[0]
-        self._recent: deque[dict[str, float]] = deque(maxlen=RECENT_STEPS)
+        self._scores: deque[dict[str, float]] = deque(maxlen=RECENT_STEPS)
+        self._proxies: deque[dict[str, float]] = deque(maxlen=RECENT_STEPS)
+        self._mechanisms: deque[dict[str, Any]] = deque(maxlen=RECENT_STEPS)
 
     def observation(self) -> dict[str, Any]:
-        config, seen = self.markets.config, map(min, self._outcome[PROXIED], HIGHEST_PROXIES)
+        config = self.markets.config
         return {
-            "market_outcomes": list(self._recent),
-            "population_proxies": dict(zip(PROXIES, seen, strict=True)) if self.steps else None,
+            "market_outcomes": list(self._scores),
+            "population_proxies": self._proxies[-1] if self.steps else None,
             "round_number": self.steps,
             "episode_length": config.episode_length,
             "n_agents": config.n_agents,
             "current_mechanism": self._mechanism,
+            "recent_mechanisms": list(self._mechanisms),
+            "recent_proxies": list(self._proxies),
         }
 
     def info(self) -> dict[str, Any]:
-        return self.markets.info() if self.truth else {"components": dict(zip(COMPONENTS, self._outcome, strict=False))}
+        if self.truth:
+            return self.markets.info()
+        return {"rules": RULES, "components": dict(zip(COMPONENTS, self._outcome, strict=False))}
 
     def step(self, action: Any) -> Turn:
         refuse_after_the_end(self)
@@ -121,9 +128,12 @@ class LiveAuction:
         self._row[0] = row_values(mechanism)
         (self._outcome,) = self.markets.batch.run(self._row).tolist()
         scores = dict(zip(SCORES, self._outcome, strict=False))
-        self._recent.append(scores)
+        self._scores.append(scores)
+        self._proxies.append(dict(zip(PROXIES, map(min, self._outcome[PROXIED], HIGHEST_PROXIES), strict=True)))
+        self._mechanism = dict(vars(mechanism))
+        self._mechanisms.append(self._mechanism)
         self.steps += 1
-        self.done, self._mechanism = self.steps >= self.markets.config.episode_length, dict(vars(mechanism))
+        self.done = self.steps >= self.markets.config.episode_length
         return Turn(self.observation(), scores["composite"], self.done, self.info())
 
     def logged(self) -> Any:

@@ -176,6 +176,8 @@ class MarketObservation(BaseModel):
     episode_length: int
     n_agents: int
     current_mechanism: DaedalusAction | None
+    recent_mechanisms: list[DaedalusAction] = Field(description="What was in force in each of the last steps, oldest first.")
+    recent_proxies: list[PopulationProxies] = Field(description="What was seen of the bidders in each of them.")
 
 
 class TalksObservation(BaseModel):

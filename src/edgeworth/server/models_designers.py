@@ -65,6 +65,12 @@ class DesignRequest(BaseModel):
     population_proxies: ProxiesGiven | ProxyRow | None = None
     n_agents: Bidders | None = None
     current_mechanism: SkipValidation[DaedalusAction] | None = Field(None, description="The mechanism in force.")
+    recent_mechanisms: list[SkipValidation[DaedalusAction]] | None = Field(
+        None, max_length=LONGEST_EPISODE, description="The mechanisms of the last steps, oldest first."
+    )
+    recent_proxies: list[ProxiesGiven | ProxyRow] | None = Field(
+        None, max_length=LONGEST_EPISODE, description="What was seen of the bidders in the last steps, oldest first."
+    )
     designer: str | None = Field(
         None, description="Who is asked; the default where nobody is named.", json_schema_extra={"enum": [*OFFERED, None]}
     )

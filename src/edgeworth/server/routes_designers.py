@@ -41,6 +41,8 @@ Answer = TypeVar("Answer")
 LOOK_SECONDS = 0.25
 """How often we look whether the client is still there."""
 NEEDED = ("round_number", "episode_length", "market_outcomes")
+UNREAD = {"current_mechanism", "recent_mechanisms"}
+"""What the game reads itself, so that its errors name the field."""
 ANSWERS = (404, 409, 501, 502, 503, 504)
 
 
@@ -104,12 +106,12 @@ async def question_of(request: Request, body: DesignRequest, sessions: Sessions,
     """The market that a request is about; `learns`: the designer looks at every step of a session."""
     if body.session_id is not None:
         return await _of_session(request.scope["state"]["owner"], body.session_id, body.round_number, sessions, learns)
-    observation = body.model_dump(exclude_none=True, exclude={"current_mechanism"})
+    observation = body.model_dump(exclude_none=True, exclude=UNREAD)
     for name in NEEDED:
         if name not in observation:
             message = f"{name} is missing; expected a session_id, or all of {', '.join(NEEDED)}."
             raise Refused(422, "missing_field", message, "Send it as the last observation has it.", name)
-    return question_from({**observation, "current_mechanism": body.current_mechanism}, fresh_seed())
+    return question_from({**observation, **{name: getattr(body, name) for name in UNREAD}}, fresh_seed())
 
 
 async def _of_session(owner: str, session_id: str, expected: int | None, sessions: Sessions, learns: bool) -> DesignQuestion:

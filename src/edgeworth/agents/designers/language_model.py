@@ -110,7 +110,6 @@ class LanguageModel(Designer):
         self.verdicts: tuple[Verdict, ...] = ()
         """What became of the replies of the last step, market by market."""
         self._tally: Counter[str] = Counter()
-        self._memory: list[Rows] = []
         self._episode_seed = 0
         self._is_checked = self._has_warned = False
 
@@ -128,15 +127,13 @@ class LanguageModel(Designer):
 
     def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
         self.check()
-        self._memory, self._episode_seed, self.verdicts = [], seed, ()
+        self._episode_seed, self.verdicts = seed, ()
 
     def design(self, view: MarketView) -> Rows:
-        memory = [*self._memory, view.mechanisms] if self.remembers and view.round_number else self._memory
-        answers = self.ask(batch_variables(view, memory), self._seeds(view))
+        answers = self.ask(batch_variables(view, self.remembers), self._seeds(view))
         kept: Whose = "kept" if view.round_number else "opening"
         self.verdicts = tuple(Verdict(*answer, "reply" if isinstance(answer.judgement, Accepted) else kept) for answer in answers)
         self._tell_faults(view.round_number)
-        self._memory = memory
         rows = view.mechanisms.copy() if view.round_number else constant_rows(mechanism_rows([self.opening])[0], view.size)
         written = [slot for slot, answer in enumerate(answers) if isinstance(answer.judgement, Accepted)]
         rows[written] = mechanism_rows([answer.judgement.value for answer in answers if isinstance(answer.judgement, Accepted)])

@@ -7,7 +7,7 @@
 | `outcomes_csv` | the five scores of the last step, in the order of `state.SCORES`, or `none` |
 | `proxies_csv` | what was seen of the bidders in the last step, in the order of `state.PROXIES`, or `none` |
 | `current_mechanism_json` | the mechanism in force, or `none` |
-| `history_str` | the scores of the steps before, oldest first, with their mechanisms where the designer remembers them; capped |
+| `history_str` | the scores of the steps before, oldest first, with their mechanisms where the designer `remembers` them; capped |
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import config_folder
-from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, DaedalusAction
 from edgeworth.games.auction.market_view import MarketView, observation_of
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
@@ -30,8 +29,8 @@ VARIABLES = ("round_number", "episode_length", "n_agents", "outcomes_csv", "prox
 REQUIRED = ("outcomes_csv", "proxies_csv", "current_mechanism_json")
 """Without these nobody can tell what the market has shown."""
 
-Posted = Mapping[str, Any] | DaedalusAction | np.void
-"""A mechanism, in whatever form it was posted."""
+Posted = Mapping[str, Any] | DaedalusAction | np.void | NDArray[np.float64]
+"""A mechanism, in whatever form it was posted or is shown."""
 
 MOST_STEPS = 4
 MOST_CHARS = 1600
@@ -45,15 +44,14 @@ def load_design_prompt(path: Path | str | None = None) -> Prompt:
 
 def design_variables(
     observation: Mapping[str, Any],
-    posted: Sequence[Posted] = (),
+    remembers: bool = False,
     most_steps: int = MOST_STEPS,
     most_chars: int = MOST_CHARS,
 ) -> dict[str, str]:
-    """The variables for one observation; `posted` are the mechanisms of all steps so far, for a designer that remembers them."""
+    """The variables for one observation; a designer that `remembers` is also told the mechanisms of the steps before the last."""
     played = int(observation["round_number"])
-    if posted and len(posted) != played:
-        raise InvalidOption(f"{len(posted)} mechanisms for {played} steps; expected one for each, or none at all.")
     scores = np.asarray(observation["market_outcomes"]).tolist()
+    posted = observation["recent_mechanisms"] if remembers else None
     return {
         "round_number": str(played),
         "episode_length": str(int(observation["episode_length"])),
@@ -65,27 +63,28 @@ def design_variables(
     }
 
 
-def batch_variables(view: MarketView, posted: Sequence[NDArray[np.void]] = ()) -> list[dict[str, str]]:
-    """The same for every market of a view, in order; `posted` are the mechanisms of all steps so far, a row per market each."""
-    return [design_variables(observation_of(view, slot), [rows[slot] for rows in posted]) for slot in range(view.size)]
+def batch_variables(view: MarketView, remembers: bool = False) -> list[dict[str, str]]:
+    """The same for every market of a view, in order."""
+    return [design_variables(observation_of(view, slot), remembers) for slot in range(view.size)]
 
 
-def past_steps(scores: Sequence[Any], played: int, posted: Sequence[Posted] = ()) -> list[str]:
-    """The steps before the last one that are still remembered, a line each, oldest first."""
+def past_steps(scores: Sequence[Any], played: int, posted: Sequence[Posted] | None = None) -> list[str]:
+    """The steps before the last one that are still seen, a line each, oldest first, with its mechanism where given."""
     lines = []
     for step in range(max(1, played - len(scores) + 1), played):
-        under = f" under {mechanism_json(posted[step - 1])}" if posted else ""
-        lines.append(f"step {step}: {numbers_csv(scores[step - played - 1], DIGITS)}{under}")
+        place = step - played - 1
+        under = "" if posted is None else f" under {mechanism_json(posted[place])}"
+        lines.append(f"step {step}: {numbers_csv(scores[place], DIGITS)}{under}")
     return lines
 
 
 def mechanism_json(mechanism: Posted) -> str:
-    """A mechanism as the JSON that a designer writes, whether it comes in words, in numbers or as the market's record."""
+    """A mechanism as the JSON that a designer writes, whether it comes in words, in numbers or as a record or row."""
     given: Mapping[str, Any]
     if isinstance(mechanism, DaedalusAction):
         given = mechanism.model_dump()
     else:
-        given = mechanism if isinstance(mechanism, Mapping) else dict(zip(FIELDS, mechanism.item(), strict=True))
+        given = mechanism if isinstance(mechanism, Mapping) else dict(zip(FIELDS, mechanism.tolist(), strict=True))
     return json.dumps({name: _plain(name, given[name]) for name in FIELDS})
 
 

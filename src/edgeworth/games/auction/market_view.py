@@ -1,4 +1,4 @@
-"""What a designer sees of its market: the last outcomes, what was seen of the bidders, the clock, and the mechanism in force.
+"""What a designer sees of its market: the last five steps (mechanism, scores, what was seen of the bidders) and the clock.
 
 The rules keep what the *bidders* remember. What a designer has been shown is kept in a `Notebook` beside the batch: a fresh page when an
 episode begins, a line after every step. A `MarketView` is a page of it before the next step, for N markets at once; `observation_of` is
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.errors import InvalidOption
-from edgeworth.games.auction.action import FIELDS, HIGHEST
+from edgeworth.games.auction.action import FIELDS, HIGHEST, LIMITS
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.state import MECHANISM, OUTCOME, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import MAX_BIDDERS
 
 RECENT_STEPS = 5
-"""Steps whose outcomes stay in sight."""
+"""Steps that stay in sight."""
 
 HIGHEST_BID = 4.0
 """Bids of the calibrated model stay below 2.2; a wilder model is shown up to here."""
@@ -34,24 +34,30 @@ PROXY_LIMITS = np.array(
 )
 
 FIRST_PROXY, FIRST_DIAGNOSTIC = len(SCORES), len(SCORES) + len(PROXIES)
-NOTHING_POSTED = np.zeros(1, MECHANISM)
+FIRST_FIELD = FIRST_DIAGNOSTIC
+"""A line of a notebook: scores, proxies, and the fields of the mechanism as numbers."""
+LINE = FIRST_FIELD + len(FIELDS)
+FIELD_LIMITS = np.array(LIMITS, np.float64)
 ALL = slice(None)
 
 
 @dataclass(frozen=True)
 class MarketView:
-    """What may be seen of a batch of markets before a step, all of them at the same step."""
+    """What may be seen of a batch of markets before a step, all of them at the same step.
+
+    The last steps are shown oldest first, (markets, RECENT_STEPS, …); zeros where none was.
+    """
 
     round_number: int
     """Steps played so far in this episode."""
     episode_length: int
     n_agents: int
     recent: NDArray[np.float64]
-    """Scores of the last steps, oldest first, in the order of `state.SCORES`: (markets, RECENT_STEPS, scores); zeros where none was."""
-    proxies: NDArray[np.float64]
-    """What was seen of the bidders in the last step, in the order of `state.PROXIES`; zeros before the first."""
-    mechanisms: Rows
-    """What was in force in the last step; all zeros before the first."""
+    """Scores of the last steps, in the order of `state.SCORES`."""
+    recent_proxies: NDArray[np.float64]
+    """What was seen of the bidders in each of them, in the order of `state.PROXIES`."""
+    recent_mechanisms: NDArray[np.float64]
+    """What was in force in each of them: the eleven fields as numbers, in the order of `action.FIELDS`."""
 
     @property
     def size(self) -> int:
@@ -63,22 +69,50 @@ class MarketView:
         """Scores of the last step; zeros before the first."""
         return self.recent[:, -1]
 
+    @property
+    def proxies(self) -> NDArray[np.float64]:
+        """What was seen of the bidders in the last step; zeros before the first."""
+        return self.recent_proxies[:, -1]
+
+    @property
+    def mechanisms(self) -> Rows:
+        """What was in force in the last step, as records; all zeros before the first."""
+        return rows_of_table(self.recent_mechanisms[:, -1])
+
 
 def observation_of(view: MarketView, slot: int = 0) -> dict[str, Any]:
-    """What the designer of one market sees, by its public names; the mechanism is all zeros until one has been posted."""
+    """What the designer of one market sees, by its public names; a mechanism is all zeros where none was posted."""
     return {
         "market_outcomes": view.recent[slot],
-        "population_proxies": view.proxies[slot],
+        "population_proxies": view.proxies[slot].copy(),
         "round_number": view.round_number,
         "episode_length": view.episode_length,
         "n_agents": view.n_agents,
-        "current_mechanism": numbered_mechanism(view.mechanisms[slot]),
+        "current_mechanism": numbered_mechanism(view.recent_mechanisms[slot, -1]),
+        "recent_mechanisms": view.recent_mechanisms[slot],
+        "recent_proxies": view.recent_proxies[slot],
     }
 
 
-def numbered_mechanism(row: np.void) -> dict[str, Any]:
-    """A mechanism as numbers: words by their place in the vocabulary, flags as 0 or 1."""
-    return {name: np.array(value) if name in HIGHEST else int(value) for name, value in zip(FIELDS, row.item(), strict=True)}
+def numbered_mechanism(row: NDArray[np.float64]) -> dict[str, Any]:
+    """A mechanism as numbers by name: words by their place in the vocabulary, flags as 0 or 1."""
+    return {name: np.array(value) if name in HIGHEST else int(value) for name, value in zip(FIELDS, row.tolist(), strict=True)}
+
+
+def mechanism_table(mechanisms: Rows) -> NDArray[np.float64]:
+    """Mechanisms as rows of plain numbers, in the order of `action.FIELDS`."""
+    table = np.empty((len(mechanisms), len(FIELDS)))
+    for column, name in enumerate(FIELDS):
+        table[:, column] = mechanisms[name]
+    return table
+
+
+def rows_of_table(table: NDArray[np.float64]) -> Rows:
+    """Rows of plain numbers as the records that the market reads."""
+    rows: Rows = np.zeros(table.shape[:-1], MECHANISM)
+    for column, name in enumerate(FIELDS):
+        rows[name] = table[..., column]
+    return rows
 
 
 def outcome_table(outcomes: Rows) -> NDArray[np.float64]:
@@ -91,28 +125,32 @@ class Notebook:
 
     def __init__(self, batch: MarketBatch) -> None:
         self.batch = batch
-        self.recent = np.zeros((batch.size, RECENT_STEPS, len(SCORES)))
-        self.posted: Rows = np.zeros(batch.size, MECHANISM)
+        self.lines = np.zeros((batch.size, RECENT_STEPS, LINE))
+        """The last steps of every market, oldest first: scores, proxies, mechanism; zeros where none was."""
 
     def open(self, chosen: slice | NDArray[np.bool_] = ALL) -> None:
         """A fresh page for all markets, or for the chosen ones, whose episode has just begun."""
-        self.recent[chosen], self.posted[chosen] = 0.0, NOTHING_POSTED
+        self.lines[chosen] = 0.0
 
     def write(self, mechanisms: Rows, played: slice | NDArray[np.bool_] = ALL) -> None:
         """Note the step just played: the mechanisms it was played under, and its outcomes, which the batch holds."""
-        self.posted[played] = mechanisms[played]
-        self.recent[played, :-1] = self.recent[played, 1:]
-        self.recent[played, -1] = outcome_table(self.batch.outcomes)[played, :FIRST_PROXY]
-
-    def proxies(self, slots: slice = ALL) -> NDArray[np.float64]:
-        """What was seen of the bidders in the last step of every market; zeros before the first."""
-        seen: NDArray[np.float64] = np.minimum(outcome_table(self.batch.outcomes)[slots, FIRST_PROXY:FIRST_DIAGNOSTIC], PROXY_LIMITS)
-        return seen
+        self.lines[played, :-1] = self.lines[played, 1:]
+        last, outcomes = self.lines[:, -1], outcome_table(self.batch.outcomes)[played]
+        last[played, :FIRST_PROXY] = outcomes[:, :FIRST_PROXY]
+        last[played, FIRST_PROXY:FIRST_FIELD] = np.minimum(outcomes[:, FIRST_PROXY:FIRST_DIAGNOSTIC], PROXY_LIMITS)
+        last[played, FIRST_FIELD:] = mechanism_table(mechanisms[played])
 
     def view(self, slots: slice = ALL) -> MarketView:
         """What may be seen now of all markets, or of some; a copy, which later steps leave alone."""
         config, steps = self.batch.config, self.batch.markets["step"][slots]
         if (steps != steps[0]).any():
             raise InvalidOption(f"The markets have played {steps.min()} to {steps.max()} steps; a view shows markets at the same step.")
-        recent, posted = self.recent[slots].copy(), self.posted[slots].copy()
-        return MarketView(int(steps[0]), config.episode_length, config.n_agents, recent, self.proxies(slots), posted)
+        lines = self.lines[slots]
+        return MarketView(
+            int(steps[0]),
+            config.episode_length,
+            config.n_agents,
+            lines[..., :FIRST_PROXY].copy(),
+            lines[..., FIRST_PROXY:FIRST_FIELD].copy(),
+            lines[..., FIRST_FIELD:].copy(),
+        )

@@ -5,6 +5,9 @@ Compiled code compares these numbers; people and JSON see the names. The order w
 
 from __future__ import annotations
 
+RULES = 2
+"""Which rules are in force; results and sessions carry the number. 1: the market whose beliefs could be faked; 2: the repaired one."""
+
 FIRST_PRICE, SECOND_PRICE, VCG = range(3)
 AUCTION_TYPES = ("first_price", "second_price", "vcg")
 
