@@ -8,6 +8,7 @@
     ├── InvalidContext    counts or utilities that no game can start from
     ├── DataError         a data file that is missing or malformed; carries `path` and `line`
     ├── IllegalAction     an action the rules forbid now; carries `env_index` and `rule`
+    ├── OtherRules        a session that was opened under rules which are not in force; carries `found` and `expected`
     ├── EpisodeOver       stepping after the end, or before the first reset
     ├── ModelUnavailable  a language model that cannot be asked: no key, no server, no such model; carries `reason`
     ├── RunStopped        a run that cannot go on: a full disk, a loss that is not a number; its folder can be continued
@@ -79,6 +80,18 @@ class IllegalAction(EdgeworthError, ValueError):
         self.rule = rule
         self.env_index = env_index
         super().__init__(message if env_index is None else f"Environment {env_index}: {message}")
+
+
+class OtherRules(EdgeworthError):
+    """A session that was opened under rules which are not in force, so that its steps would come out differently."""
+
+    def __init__(self, game: str, found: object, expected: int) -> None:
+        self.found, self.expected = found, expected
+        self.what = (
+            f"The session was opened under rules {found} of the {game} game; rules {expected} are in force here, under which its steps"
+            " would come out differently."
+        )
+        super().__init__(f"{self.what} Open a new session, or play this one with the version of edgeworth that wrote it.")
 
 
 class EpisodeOver(EdgeworthError, RuntimeError):

@@ -13,16 +13,20 @@ from edgeworth import catalog
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed
 from edgeworth.agents.designers.language_model import LanguageModel
+from edgeworth.cli.designer_scale import AskedModel
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import MissingExtra
 from edgeworth.evaluation.designer_figures import draw_designers
+from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.client import Completion, Failure, Messages, Reply
 from edgeworth.llm.scripted import Scripted
+from edgeworth.training.pocket import market_rules, read_card, write_card
 from replies import MECHANISM, said
 
 Call = Callable[..., Any]
 """The fixture `called`: runs a command and gives its status, output and messages."""
 MARKET = ("market", "--designer", "language_model", "--steps", "3", "--seed", "6")
+POCKET = AskedModel(None, None, 1).label
 SCALE = ("yardstick", "--game", "auction", "--stage", "0", "--episodes", "100")
 
 
@@ -164,7 +168,7 @@ def test_a_model_that_is_not_installed_says_how_to_install_it(called: Call, pock
 def test_the_language_model_has_a_row_with_episodes_of_its_own(told: Call) -> None:
     found = told(Obliging, *SCALE, "--model-episodes", "20")
     *others, row = found["populations"]["0"]
-    assert row["designer"] == "language_model (pocket)" and (row["score"]["n"], others[0]["score"]["n"]) == (20, 100)
+    assert row["designer"] == POCKET and (row["score"]["n"], others[0]["score"]["n"]) == (20, 100)
     assert row["posted"] == {"reply": 200, "kept": 0, "opening": 0} and found["notes"] == []
     assert found["model"]["name"] == "obliging" and "latency" not in found["model"]
     assert found["seeds"] == "0 to 99 (language_model: to 19)"
@@ -175,6 +179,15 @@ def test_the_language_model_has_a_row_with_episodes_of_its_own(told: Call) -> No
     assert row["over_best_constant"]["value"] == pytest.approx(gain)
 
 
+def test_a_model_that_was_trained_on_other_rules_says_so_in_its_row(tmp_path: Path) -> None:
+    assert ("trained on rules" in POCKET) == (market_rules(read_card()) != RULES)
+    write_card(tmp_path, {"rules": {"auction": RULES}})
+    assert AskedModel("pocket", str(tmp_path), 5).label == f"language_model ({tmp_path})"
+    write_card(tmp_path, {"what": "A card from before rules had numbers."})
+    assert AskedModel("pocket", str(tmp_path), 5).label == f"language_model ({tmp_path}, trained on rules 1)"
+    assert AskedModel("groq", "llama", 5).label == "language_model (llama)"
+
+
 def test_the_row_of_a_model_by_name_is_called_after_it(told: Call) -> None:
     found = told(Obliging, *SCALE, "--client", "pocket", "--model", "mine", "--model-episodes", "5")
     assert found["populations"]["0"][-1]["designer"] == "language_model (mine)" and found["model"]["name"] == "mine"
@@ -183,15 +196,15 @@ def test_the_row_of_a_model_by_name_is_called_after_it(told: Call) -> None:
 def test_replies_that_were_not_used_are_stated_beside_the_table(called: Call, pocket: Call) -> None:
     pocket(Moody)
     run = called(*SCALE, "--model-episodes", "10")
-    assert "language_model (pocket)" in run.out
+    assert POCKET in run.out
     assert "population 0: 20 of 100 mechanisms are not its own (10 kept, 10 opened with informed_greedy)." in run.err
 
 
 def test_without_the_packages_of_a_local_model_the_row_is_left_out_and_says_so(told: Call, called: Call) -> None:
     found = told(Uninstalled, *SCALE)
     assert not any(row["designer"].startswith("language_model") for row in found["populations"]["0"])
-    assert found["model"] is None and "A row is missing: language_model (pocket): A local language model needs" in found["notes"][0]
-    assert "A row is missing: language_model (pocket)" in called(*SCALE).err
+    assert found["model"] is None and f"A row is missing: {POCKET}: A local language model needs" in found["notes"][0]
+    assert f"A row is missing: {POCKET}" in called(*SCALE).err
     named = called(*SCALE, "--client", "pocket")
     assert named.status == 1 and "pip install" in named.err
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from edgeworth.cli import app
 from edgeworth.errors import DataError
+from edgeworth.games.auction.vocabulary import RULES
 from lodging import MECHANISM, OFFER, client_of, settings_in
 
 runner = CliRunner()
@@ -38,13 +39,34 @@ def test_a_replay_is_told_step_by_step(tmp_path: Path) -> None:
     assert f"{rewards[1]:.6f}" in told and f"total reward {sum(rewards):.6f}" in told and "goes on" in told
 
 
+@pytest.mark.parametrize("rules", [None, 1, RULES + 1])
+def test_a_session_of_other_rules_is_refused_and_not_played(tmp_path: Path, rules: int | None) -> None:
+    file, _ = exported(tmp_path, "", MECHANISM, 1)
+    content = json.loads(file.read_text())
+    assert content.pop("rules") == RULES
+    file.write_text(json.dumps(content if rules is None else {**content, "rules": rules, "options": {"an_option_of_then": 1}}))
+    result = runner.invoke(app, ["replay", str(file)])
+    assert isinstance(result.exception, DataError) and not result.stdout
+    said = f"session.json: The session was opened under rules {rules or 1} of the auction game; rules {RULES} are in force here"
+    assert said in str(result.exception) and "Open a new session" in str(result.exception)
+
+
+def test_talks_that_were_exported_before_rules_had_numbers_are_played(tmp_path: Path) -> None:
+    file, rewards = exported(tmp_path, "/bargaining", OFFER, 2)
+    content = json.loads(file.read_text())
+    assert content.pop("rules") == 1
+    file.write_text(json.dumps(content))
+    told = json.loads(runner.invoke(app, ["replay", str(file), "--json"]).stdout)
+    assert [step["reward"] for step in told["steps"]] == rewards
+
+
 MISFITS = {
     "not JSON": ("{", "not JSON"),
     "another file": ("[1, 2]", "exported session"),
     "no seed": ('{"game": "auction", "options": {}, "actions": []}', "lacks seed"),
     "an unknown game": ('{"game": "chess", "seed": 1, "options": {}, "actions": []}', "chess"),
-    "an unknown option": ('{"game": "auction", "seed": 1, "options": {"bidders": 3}, "actions": []}', "bidders"),
-    "an impossible action": ('{"game": "auction", "seed": 1, "options": {}, "actions": [{}]}', "action 1"),
+    "an unknown option": (f'{{"game": "auction", "rules": {RULES}, "seed": 1, "options": {{"bidders": 3}}, "actions": []}}', "bidders"),
+    "an impossible action": (f'{{"game": "auction", "rules": {RULES}, "seed": 1, "options": {{}}, "actions": [{{}}]}}', "action 1"),
 }
 
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from edgeworth.cli import app
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import DataError, InvalidOption, UnknownKey
+from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
 from edgeworth.games.bargaining.hint_reply import hint_schema
@@ -31,6 +32,7 @@ from edgeworth.training.pocket import (
     build_model,
     learning_rate,
     load_settings,
+    market_rules,
     read_card,
     reply_loss,
     use_plain_causal_attention,
@@ -151,6 +153,7 @@ def test_the_command_trains_a_model_whose_loss_falls_and_whose_replies_become_le
     )
     assert run.exit_code == 0, run.output
     card = json.loads(run.stdout)
+    assert card["rules"] == {"auction": RULES}
     assert card["settings"]["seed"] == 1 and card["hardware"] == "CPU" and card["exchanges"]["hint"] > 500
     with (tmp_path / "training_log.csv").open() as file:
         first, last = csv.DictReader(file)
@@ -186,6 +189,7 @@ def test_a_folder_without_a_card_is_told_how_to_get_one(tmp_path: Path) -> None:
 def test_the_model_in_the_box_is_small_and_says_what_it_is_and_is_not() -> None:
     card = read_card()
     assert card["parameters"] > 4_000_000 and card["what_it_is_not"].startswith("A general language model")
+    assert card["rules"].keys() == {"auction"} and 1 <= market_rules(card) <= RULES
     assert card["command"] == "edgeworth pocket train" and card["hardware"] and card["training_seconds"] > 0
     assert {f"{game}_{what}" for game in GAMES for what in ("held_out_loss", "agreement")} == set(card["held_out"])
     assert {"hint_legality", "mechanism_legality", "hint_over_bayes", "mechanism_score"} <= set(card["scores"])

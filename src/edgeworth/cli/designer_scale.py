@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from edgeworth.agents.designers.language_model import OPENING, LanguageModel
-from edgeworth.agents.questions import OWN_CLIENT
+from edgeworth.agents.questions import OWN_CLIENT, client_name
 from edgeworth.cli.console import auction_config, command_line, deliver, draw, err, out
 from edgeworth.cli.progress import progress
 from edgeworth.errors import DataError, FallbackUsed, InvalidOption, MissingExtra, ModelUnavailable
 from edgeworth.evaluation.auction_yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick
 from edgeworth.games.auction.population import population_table
+from edgeworth.games.auction.vocabulary import RULES
 
 MODEL_EPISODES = 300
 """Episodes of a language model on every population: some thousand replies each."""
@@ -29,8 +30,19 @@ class AskedModel(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its name in the table."""
-        return f"language_model ({self.model or self.client or OWN_CLIENT})"
+        """Its name in the table, and the rules that it was trained on where its card says that they are others."""
+        return f"language_model ({self.model or self.client or OWN_CLIENT}{self._trained_on()})"
+
+    def _trained_on(self) -> str:
+        from edgeworth.training.pocket import market_rules, read_card
+
+        if client_name(self.client, self.model) != OWN_CLIENT:
+            return ""
+        try:
+            rules = market_rules(read_card(None if self.model is None else Path(self.model)))
+        except DataError:  # a model without a card
+            return ""
+        return "" if rules == RULES else f", trained on rules {rules}"
 
     def placed(self) -> PlacedModel | str:
         """The model, ready to play, or why it has no row; one that was asked for by name must be there."""

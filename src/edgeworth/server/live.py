@@ -1,7 +1,8 @@
 """Episodes that are played over the wire: the environments behind plain JSON.
 
-A session is its opening (game, options, seed) and the log of its actions; `open_live` and `replayed` make the same episode of them
-anywhere, bit for bit. Nothing of the server's machine can be named over the wire: partners and contexts go by name, never by path.
+A session is its opening (game, rules, options, seed) and the log of its actions; `open_live` and `replayed` make the same episode of them
+anywhere, bit for bit, and refuse a session of rules that are not in force. Nothing of the server's machine can be named over the wire:
+partners and contexts go by name, never by path.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from edgeworth.config import AuctionConfig, BargainingConfig, config_folder
 from edgeworth.envs.daedalus_spaces import action_from
 from edgeworth.envs.designed_markets import COMPONENTS, DesignedMarkets
 from edgeworth.envs.negotiation import NegotiationEnv
-from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownKey, UnknownName
+from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, OtherRules, UnknownKey, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, row_values
 from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, FIRST_PROXY, PROXY_LIMITS, RECENT_STEPS
 from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
@@ -40,6 +41,9 @@ PROXIED = slice(FIRST_PROXY, FIRST_DIAGNOSTIC)
 """Where an outcome tells what was seen of the bidders."""
 HIGHEST_PROXIES = tuple(PROXY_LIMITS.tolist())
 """What is shown of them at most."""
+FIRST_RULES = 1
+RULES_OF = {"auction": RULES, "bargaining": FIRST_RULES}
+"""The rules that are in force, by game. A session of other rules is refused: its log would lead elsewhere."""
 FILES = ("folder", "checkpoint")
 """Options of partners that name files."""
 
@@ -53,6 +57,8 @@ class Opening:
     options: Mapping[str, Any]
     truth: bool = False
     """Whether the client is told what no player knows."""
+    rules: int = FIRST_RULES
+    """The version of the game's rules; an opening without a number is of the first."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -230,7 +236,7 @@ def opening_of(game: str, options: Mapping[str, Any], seed: int | None = None, t
             raise UnknownKey("option", name, known)
     given = {name: value for name, value in options.items() if value is not None}
     _check_auction(given) if game == "auction" else _check_bargaining(given)
-    return Opening(game, fresh_seed() if seed is None else checked_seed(seed), given, truth)
+    return Opening(game, fresh_seed() if seed is None else checked_seed(seed), given, truth, RULES_OF[game])
 
 
 def _check_auction(options: dict[str, Any]) -> None:
@@ -268,13 +274,22 @@ def scenario_names() -> list[str]:
 
 
 def opening_from(export: Mapping[str, Any]) -> tuple[Opening, list[Any]]:
-    """The opening and the log in an exported session."""
+    """The opening and the log in an exported session; one of other rules is refused."""
+    refuse_other_rules(export["game"], export.get("rules", FIRST_RULES))
     opening = opening_of(export["game"], export["options"], export["seed"], bool(export.get("truth", False)))
     return opening, list(export["actions"])
 
 
+def refuse_other_rules(game: str, rules: object) -> None:
+    """Refuse a session of rules that are not in force; an unknown game is left to `opening_of`."""
+    expected = RULES_OF.get(game)
+    if expected is not None and rules != expected:
+        raise OtherRules(game, rules, expected)
+
+
 def open_live(opening: Opening) -> Live:
-    """The episode that an opening begins."""
+    """The episode that an opening begins; one of other rules is refused."""
+    refuse_other_rules(opening.game, opening.rules)
     return GAMES[opening.game](opening)
 
 

@@ -262,6 +262,7 @@ class SessionLine(BaseModel):
 
     session_id: str
     game: str
+    rules: int = Field(description="The version of the game's rules that it was opened under.")
     seed: int
     steps: int
     done: bool
@@ -280,6 +281,7 @@ class Export(BaseModel):
 
     session_id: str
     game: str
+    rules: int = Field(description="The version of the game's rules that it was opened under.")
     seed: int
     options: dict[str, Any]
     truth: bool

@@ -25,7 +25,13 @@ SESSION_ERROR = "SESSION_ERROR"
 
 CODES = {400: INVALID_JSON, 404: SESSION_ERROR, 422: VALIDATION_ERROR, 429: CAPACITY_REACHED}
 """OpenEnv's code for a refusal, by its status; EXECUTION_ERROR for the rest."""
-EXACT_CODES = {"server_full": CAPACITY_REACHED, "too_fast": EXECUTION_ERROR, "unknown_type": UNKNOWN_TYPE, "other_game": SESSION_ERROR}
+EXACT_CODES = {
+    "server_full": CAPACITY_REACHED,
+    "too_fast": EXECUTION_ERROR,
+    "unknown_type": UNKNOWN_TYPE,
+    "other_game": SESSION_ERROR,
+    "other_rules": SESSION_ERROR,
+}
 RULES_OF_THE_MOMENT = ("agree_needs_an_offer", "share_within_pool")
 """Rules that a well-formed move can break; any other refusal of an action says that it is not well-formed."""
 ENDED = "episode_length"

@@ -16,6 +16,7 @@ from edgeworth.errors import (
     InvalidOption,
     MissingExtra,
     ModelUnavailable,
+    OtherRules,
     UnknownName,
 )
 
@@ -45,6 +46,9 @@ def refusal_of(error: EdgeworthError) -> Refused:
     said = str(error)
     if isinstance(error, IllegalAction):
         return Refused(422, "illegal_action", said, "Send an action that the rules allow now; the session is unchanged.", error.rule)
+    if isinstance(error, OtherRules):
+        remedy = "Open a new session with POST /reset; this one can still be exported and deleted."
+        return Refused(409, "other_rules", error.what, remedy, "session_id", found=error.found, expected=error.expected)
     if isinstance(error, EpisodeOver):
         return Refused(409, "episode_over", said, "Open the next episode with POST /reset.", "session_id")
     if isinstance(error, UnknownName):

@@ -19,8 +19,8 @@ Named = Annotated[SessionId, Path()]
 def line(stored: Stored) -> dict[str, object]:
     """A session in a list."""
     opening = stored.opening
-    facts = {"session_id": stored.id, "game": opening.game, "seed": opening.seed, "steps": stored.steps, "done": stored.done}
-    return {**facts, "created": stored.created, "touched": stored.touched}
+    facts = {"session_id": stored.id, "game": opening.game, "rules": opening.rules, "seed": opening.seed}
+    return {**facts, "steps": stored.steps, "done": stored.done, "created": stored.created, "touched": stored.touched}
 
 
 def session_routes(sessions: Sessions) -> APIRouter:

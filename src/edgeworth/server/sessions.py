@@ -183,14 +183,19 @@ class Sessions:
         return self._hold(held)
 
     async def _fetched(self, owner: str, session_id: str) -> Held:
-        """A session out of the store, its log played again."""
-        stored = await self._asked(lambda: self.store.find(session_id)) if NAME.fullmatch(session_id) else None
-        if stored is None or stored.owner != owner:
-            raise unknown_session(session_id)
+        """A session out of the store, its log played again; one of other rules is refused."""
+        stored = await self._record(owner, session_id)
         held = Held(stored, await asyncio.to_thread(open_live, stored.opening))
         if stored.steps:
             await asyncio.to_thread(self._catch_up, held)
         return self._hold(held)
+
+    async def _record(self, owner: str, session_id: str) -> Stored:
+        """A session as the store has it, whatever its rules are; nothing is played."""
+        stored = await self._asked(lambda: self.store.find(session_id)) if NAME.fullmatch(session_id) else None
+        if stored is None or stored.owner != owner:
+            raise unknown_session(session_id)
+        return stored
 
     def _catch_up(self, held: Held) -> None:
         for action in self.store.actions(held.stored.generation, held.live.steps):
@@ -209,15 +214,18 @@ class Sessions:
             return state_of(await self._current(owner, session_id))
 
     async def export(self, owner: str, session_id: str) -> dict[str, Any]:
-        """Opening and log: everything that replays the session elsewhere."""
-        stored = (await self.held(owner, session_id)).stored
-        actions = await self._asked(lambda: self.store.actions(stored.generation))
+        """Opening and log: everything that replays the session elsewhere; also of a session whose rules are not in force."""
+        async with self._gate(session_id):
+            self.ledger.settle()
+            stored = await self._record(owner, session_id)
+            actions = await self._asked(lambda: self.store.actions(stored.generation))
         return {"session_id": session_id, **stored.opening.as_dict(), "actions": actions}
 
     async def close(self, owner: str, session_id: str) -> None:
-        """Delete a session."""
+        """Delete a session, whatever its rules are."""
         async with self._gate(session_id):
-            stored = (await self._current(owner, session_id)).stored
+            self.ledger.settle()
+            stored = await self._record(owner, session_id)
             self._held.pop(session_id, None)
             await self._asked(lambda: self.store.forget(session_id, stored.generation))
 

@@ -22,7 +22,7 @@ WORDS = {
     404: "Not there, or not yours.",
     405: "Another method is expected.",
     408: "The request came too slowly.",
-    409: "Somebody was faster, the name is taken, or the episode is over.",
+    409: "Somebody was faster, the name is taken, the episode is over, or the session is of other rules.",
     413: "The body is too long.",
     415: "The body is not JSON.",
     422: "A field has the wrong type or value, or an action breaks a rule.",

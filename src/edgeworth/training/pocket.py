@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from edgeworth.config import build, load_yaml
 from edgeworth.errors import DataError, InvalidOption, MissingExtra
+from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.pocket import FOLDER
 from edgeworth.runlog import write_whole
 from edgeworth.seeding import generator
@@ -365,6 +366,7 @@ def save(folder: Path, corpus: Corpus, trained: Trained, settings: PocketSetting
         "what": "A language model of two games, bargaining hints and auction mechanisms, trained from scratch on text that they write.",
         "what_it_is_not": "A general language model. It knows these two prompts and no other text, English least of all.",
         "command": command,
+        "rules": {"auction": RULES},
         "parameters": sum(p.numel() for p in trained.model.parameters()),
         "settings": asdict(settings),
         "exchanges": {game: len(corpus.rows[game]) for game in GAMES},
@@ -384,6 +386,11 @@ def read_card(folder: Path | None = None) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DataError(path, "is no card of a pocket model; `edgeworth pocket train` writes one.") from error
     return card
+
+
+def market_rules(card: Mapping[str, Any]) -> int:
+    """The rules of the market that a model was trained on; cards without a number are of the first."""
+    return int(card.get("rules", {}).get("auction", 1))
 
 
 def write_scores(folder: Path | None, scores: Mapping[str, Any]) -> None:
