@@ -1,0 +1,120 @@
+"""Search for the best schedule of a population: a mechanism for every step of the episode, fixed beforehand.
+
+It begins at the best constants, one restart for each auction format, and breeds: a field changes at one step, from a step on, up to a
+step or at all steps; or a step's mechanism is copied onto others. Numbers move less and less far. As in `search`, the designs of a
+round meet the same markets and every round has fresh ones; the winner is compared with the best constant on markets that neither has
+seen, market by market.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.designers.search import Contest, Progress, redrawn, rounded
+from edgeworth.config import AuctionConfig
+from edgeworth.games.auction.action import FIELDS, action_of
+from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.vocabulary import AUCTION_TYPES
+from edgeworth.seeding import generator
+
+COPY_CHANCE = 0.15
+LEAST_REACH = 0.1
+
+
+@dataclass(frozen=True)
+class ScheduleBudget:
+    """How hard to search; the defaults take about a minute and a half for eight bidders on one core."""
+
+    restarts: int = 1
+    """Runs from each of the constants it begins at."""
+    generations: int = 30
+    parents: int = 8
+    """Survivors of a generation."""
+    children: int = 12
+    """Changed copies of each parent."""
+    markets: int = 32
+    """Markets per schedule in the first generation; five times as many in the last."""
+    finalists: int = 4
+    """Schedules of each run that meet those of the others."""
+    final_markets: int = 4000
+    """Markets on which finalists are compared, and on which the winner meets the best constant."""
+
+    def scaled(self, effort: float) -> ScheduleBudget:
+        """The same search with so many times the episodes."""
+        parts = ("markets", "final_markets")
+        return dataclasses.replace(self, **{name: max(4, round(effort * getattr(self, name))) for name in parts})
+
+
+@dataclass(frozen=True)
+class FoundSchedule:
+    """The best schedule and the best constant, with their scores on the same markets, which the search never saw."""
+
+    schedule: Rows
+    scores: NDArray[np.float64]
+    constant: np.void
+    constant_scores: NDArray[np.float64]
+
+
+def search_schedule(
+    config: AuctionConfig,
+    start: Rows,
+    seed: int = 0,
+    budget: ScheduleBudget | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> FoundSchedule:
+    """The best schedule of `episode_length` mechanisms; `start` holds the constants to begin at, the best of each format."""
+    budget = ScheduleBudget() if budget is None else budget
+    steps, rng = config.episode_length, generator(seed)
+    contest = Contest(config, seed, threads, len(start) * budget.restarts * (budget.generations + 1) + 3, progress)
+    constants = np.repeat(start[:, None], steps, axis=1)
+    finalists = [constants]
+    for constant in constants:
+        name = AUCTION_TYPES[int(constant["auction_type"][0])]
+        finalists += [bred(contest, constant[None], rng, budget, f"from {name}") for _ in range(budget.restarts)]
+    best = contest.best(rounded(np.concatenate(finalists)), budget.final_markets, 1, "comparing schedules")
+    constant = contest.best(constants, budget.final_markets, 1, "comparing constants")
+    scores = contest.scores(np.concatenate([best, constant]), budget.final_markets, "scoring")
+    return FoundSchedule(best[0], scores[0], constant[0, 0], scores[1])
+
+
+def bred(contest: Contest, schedules: Rows, rng: np.random.Generator, budget: ScheduleBudget, name: str) -> Rows:
+    """Generations of changed schedules: the finalists of one run."""
+    for generation in range(budget.generations):
+        age = generation / max(1, budget.generations - 1)
+        reach = max(LEAST_REACH, 1.0 - age)
+        children = [changed_schedule(parent, rng, reach)[None] for parent in schedules for _ in range(budget.children)]
+        markets = round(budget.markets * (1.0 + 4.0 * age))
+        schedules = contest.best(np.concatenate([schedules, *children]), markets, budget.parents, f"{name}, breeding")
+    return contest.best(schedules, max(1, budget.final_markets // 4), budget.finalists, f"{name}, choosing")
+
+
+def changed_schedule(schedule: Rows, rng: np.random.Generator, reach: float) -> Rows:
+    """A copy in which one field changes over a span of steps, alike at all of them, or in which the span copies another step."""
+    changed, span = schedule.copy(), drawn_span(len(schedule), rng)
+    if rng.random() < COPY_CHANCE:
+        changed[span] = changed[rng.integers(len(schedule))]
+        return changed
+    name = FIELDS[rng.integers(len(FIELDS))]
+    changed[name][span] = redrawn(changed[name][span][:1], name, rng, reach)[0]
+    return changed
+
+
+def drawn_span(steps: int, rng: np.random.Generator) -> slice:
+    """One step, from a step on, up to a step, or all steps."""
+    step = int(rng.integers(steps))
+    return (slice(step, step + 1), slice(step, steps), slice(0, step + 1), slice(0, steps))[rng.integers(4)]
+
+
+def schedule_changes(schedule: Rows) -> list[dict[str, object]]:
+    """The first mechanism, and of every later step only what changes."""
+    actions = [action_of(row).model_dump() for row in schedule]
+    changes: list[dict[str, object]] = [actions[0]]
+    for before, after in itertools.pairwise(actions):
+        changes.append({name: value for name, value in after.items() if value != before[name]})
+    return changes
