@@ -115,7 +115,7 @@ def _show_constants(found: Found) -> None:
     from edgeworth.evaluation.statistics import mean
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    shown.add_column("best of each format")
+    shown.add_column("best of each format", no_wrap=True)
     columns = zip(found.by_format().items(), dumped(found.mechanisms), strict=True)
     cells = {name: {"R": f"{mean(scores).value:.3f}", **{k: str(v) for k, v in action.items()}} for (name, scores), action in columns}
     for name in cells:

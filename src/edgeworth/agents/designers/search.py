@@ -36,13 +36,13 @@ class SearchBudget:
 
     restarts: int = 2
     """Runs per auction format, each from random designs of its own."""
-    candidates: int = 800
+    candidates: int = 600
     """Random designs at the start of a run."""
     first_markets: int = 8
     """Markets on which each of them is tried."""
     halvings: int = 3
     """Rounds in which a quarter survives and meets four times as many markets."""
-    generations: int = 10
+    generations: int = 9
     """Generations of single-field changes."""
     parents: int = 12
     """Survivors of a generation."""
