@@ -55,7 +55,7 @@ def test_clusters_are_reproducible_and_far_apart() -> None:
     drawn = drawn_compositions(8, 0)
     centres = cluster_centres(drawn, 6, 0)
     assert np.array_equal(centres, cluster_centres(drawn, 6, 0)) and centres.shape[1] == TYPES and 4 <= len(centres) <= 6
-    assert [8, 0, 0, 0, 0] in centres.tolist(), "one draw in fifteen is stage 0"
+    assert centres[:, 0].max() >= 7, "stage 0 has a cluster to itself"
 
 
 def test_a_lucky_mean_is_shrunk_and_a_precise_one_is_kept() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from edgeworth.agents.designers.bundled import BIDDERS, POPULATIONS, read_mechanisms
+from edgeworth.agents.designers.schedule_search import ScheduleBudget
 from edgeworth.agents.designers.search import SearchBudget
 from edgeworth.cli import designer_making
 from edgeworth.cli.progress import Show
@@ -19,10 +20,17 @@ from edgeworth.evaluation.designer_figures import draw_designers
 from edgeworth.games.auction.action import read_mechanism
 
 Call = Callable[..., Any]
-SMALL = ("--effort", "0.01", "--seed", "3")
+SMALL = ("--effort", "1", "--seed", "3")
 TINY = SearchBudget(
     restarts=1, candidates=8, first_markets=2, halvings=1, generations=1, parents=2, markets=4, finalists=2, final_markets=8
 )
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches that take a moment."""
+    monkeypatch.setattr(designer_making, "SearchBudget", lambda: TINY)
+    monkeypatch.setattr(designer_making, "ScheduleBudget", lambda: ScheduleBudget(generations=3, parents=3, children=3, final_markets=40))
 
 
 @pytest.fixture
