@@ -71,6 +71,14 @@ def gains_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def schedules_table(result: dict[str, Any]) -> str:
+    """What the best schedule gains over the best constant of the same population, with intervals."""
+    gains = result.get("schedule_over_best_constant", {})
+    lines = ["| population | best schedule over best constant |", "|---|---|"]
+    rows = (f"| `{name}` | {gain['value']:+.3f} ({gain['low']:+.3f} to {gain['high']:+.3f}) |" for name, gain in gains.items())
+    return "\n".join([*lines, *rows])
+
+
 def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "steps", clock: str = "CPU second") -> str:
     """Steps or designs per second of a clock, with quartiles."""
     lines = [f"| | {unit} per {clock} | quartiles |", "|---|---|---|"]
@@ -542,7 +550,7 @@ def pages() -> dict[Path, str]:
         TRAINING: training,
         SPEED: filled(speed, "market marks", marks_table(market)),
         POCKET: filled(page, "pocket marks", pocket_marks_table(pocket)),
-        AUCTION: filled(auction, "gains", gains_table(designers)),
+        AUCTION: filled(filled(auction, "schedules", schedules_table(designers)), "gains", gains_table(designers)),
     }
 
 

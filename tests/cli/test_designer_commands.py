@@ -100,6 +100,13 @@ def test_a_fit_is_for_a_number_of_bidders(called: Call, tmp_path: Path) -> None:
     assert out.is_file()
 
 
+def test_a_name_on_the_command_line_means_the_market_at_hand(called: Call) -> None:
+    words = ("market", "--mechanism", "stage_4", "--steps", "1", "--quiet")
+    assert "bundled for" not in called(*words).err
+    assert "nothing is bundled for 11 bidders" in called(*words, "--n-agents", "11").err
+    assert "nothing is bundled for 11 bidders" in called("market", "--designer", "told_stage", "--steps", "1", "--n-agents", "11").err
+
+
 # The scale
 
 

@@ -175,7 +175,7 @@ def held(designs: Rows, fixed: FixedFields | None) -> Rows:
 
 def distinct(designs: Rows) -> Rows:
     """Every design once, in the order of its first appearance."""
-    once = {design.tobytes(): place for place, design in reversed(list(enumerate(designs)))}
+    once = {tuple(values): place for place, values in reversed(list(enumerate(designs.tolist())))}  # bytes would hold padding
     kept: Rows = designs[sorted(once.values())]
     return kept
 
