@@ -14,7 +14,7 @@ from edgeworth.agents.designers.bundled import POPULATIONS, bundled_file, bundle
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed, boxed_mechanism, find_mechanism
 from edgeworth.agents.designers.schedule import Schedule, find_schedule
-from edgeworth.agents.designers.schedule_search import ScheduleBudget, changed_schedule, schedule_changes, search_schedule
+from edgeworth.agents.designers.schedule_search import ScheduleBudget, changed_schedule, schedule_changes, search_schedule, two_phases
 from edgeworth.agents.designers.uniform import Uniform
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError, UnknownName
@@ -22,7 +22,9 @@ from edgeworth.games.auction.action import action_of, check_rows, mechanism_rows
 from edgeworth.games.auction.batch import constant_rows
 from edgeworth.seeding import generator
 
-TINY = ScheduleBudget(generations=3, parents=3, children=4, markets=4, finalists=2, final_markets=20)
+TINY = ScheduleBudget(
+    candidates=12, first_markets=2, halvings=1, generations=3, parents=3, children=4, markets=4, finalists=2, final_markets=20
+)
 
 
 @pytest.fixture
@@ -109,15 +111,23 @@ def test_schedules_are_found_by_population_and_bad_ones_are_refused(tmp_path: Pa
             Schedule(str(tmp_path / "bad.json"))
 
 
-def test_a_changed_schedule_is_legal_and_differs_in_one_field_or_repeats_a_step() -> None:
+def test_a_changed_schedule_is_legal_and_differs_in_few_fields_or_repeats_a_step() -> None:
     rng = generator(3)
+    differing = []
     for _ in range(60):
         schedule = random_mechanisms(rng, 6)
         changed = changed_schedule(schedule, rng, 1.0)
         check_rows(changed)
         steps = np.flatnonzero(changed != schedule)
         fields = {name for name in changed.dtype.names or () if (changed[name] != schedule[name]).any()}
-        assert len(fields) <= 1 or len(np.unique(changed[steps])) == 1
+        differing.append(1 if len(np.unique(changed[steps])) == 1 else len(fields))
+    assert max(differing) <= 6 and differing.count(1) > 20
+
+
+def test_a_random_opening_ends_after_three_steps_at_most() -> None:
+    schedules = two_phases(generator(3), 40, 6, 2)
+    assert (schedules[:, 3:] == schedules[:, -1:]).all() and (schedules["auction_type"][:, 3:] == 2).all()
+    assert (schedules[:, 0] != schedules[:, -1]).all() and schedules.shape == (40, 6)
 
 
 def test_a_schedule_search_is_reproducible_and_never_much_worse_than_its_start() -> None:

@@ -26,11 +26,16 @@ TINY = SearchBudget(
 )
 
 
+PLAN = ScheduleBudget(
+    candidates=8, first_markets=2, halvings=1, generations=3, parents=3, children=3, markets=4, finalists=2, final_markets=40
+)
+
+
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that take a moment."""
     monkeypatch.setattr(designer_making, "SearchBudget", lambda: TINY)
-    monkeypatch.setattr(designer_making, "ScheduleBudget", lambda: ScheduleBudget(generations=3, parents=3, children=3, final_markets=40))
+    monkeypatch.setattr(designer_making, "ScheduleBudget", lambda: PLAN)
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """Search for the best schedule of a population: a mechanism for every step of the episode, fixed beforehand.
 
-It begins at the best constants, one restart for each auction format, and breeds: a field changes at one step, from a step on, up to a
-step or at all steps; or a step's mechanism is copied onto others. Numbers move less and less far. As in `search`, the designs of a
-round meet the same markets and every round has fresh ones; the winner is compared with the best constant on markets that neither has
-seen, market by market.
+For each auction format there are two kinds of runs: one begins at the best constant, the other at random schedules of two phases, thinned
+out as in `search`, since a gain may need an opening and a sequel that are each worth nothing alone. Both breed: some fields change at
+one step, from a step on, up to a step or at all steps; or a step's mechanism is copied onto others. Numbers move less and less far. As
+in `search`, the designs of a round meet the same markets and every round has fresh ones; the winner is compared with the best constant
+on markets that neither has seen, market by market.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.designers.search import Contest, Progress, redrawn, rounded
 from edgeworth.config import AuctionConfig
-from edgeworth.games.auction.action import FIELDS, action_of
+from edgeworth.games.auction.action import FIELDS, action_of, random_mechanisms
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES
 from edgeworth.seeding import generator
 
 COPY_CHANCE = 0.15
 LEAST_REACH = 0.1
+ONE_FIELD = 0.6
+"""Chance that a change is of one field alone; else of two with the same chance, and so on."""
+LONGEST_OPENING = 3
+"""Steps of the first phase of a random schedule, at most."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +36,17 @@ class ScheduleBudget:
     """How hard to search; the defaults take about a minute and a half for eight bidders on one core."""
 
     restarts: int = 1
-    """Runs from each of the constants it begins at."""
-    generations: int = 30
+    """Runs of each kind and format."""
+    candidates: int = 1200
+    """Random schedules of two phases at the start of a run of the second kind."""
+    first_markets: int = 8
+    """Markets on which each of them is tried."""
+    halvings: int = 3
+    """Rounds in which a quarter survives and meets four times as many markets."""
+    generations: int = 26
     parents: int = 8
     """Survivors of a generation."""
-    children: int = 12
+    children: int = 8
     """Changed copies of each parent."""
     markets: int = 32
     """Markets per schedule in the first generation; five times as many in the last."""
@@ -46,7 +57,7 @@ class ScheduleBudget:
 
     def scaled(self, effort: float) -> ScheduleBudget:
         """The same search with so many times the episodes."""
-        parts = ("markets", "final_markets")
+        parts = ("candidates", "markets", "final_markets")
         return dataclasses.replace(self, **{name: max(4, round(effort * getattr(self, name))) for name in parts})
 
 
@@ -71,16 +82,39 @@ def search_schedule(
     """The best schedule of `episode_length` mechanisms; `start` holds the constants to begin at, the best of each format."""
     budget = ScheduleBudget() if budget is None else budget
     steps, rng = config.episode_length, generator(seed)
-    contest = Contest(config, seed, threads, len(start) * budget.restarts * (budget.generations + 1) + 3, progress)
+    rounds = len(start) * budget.restarts * (budget.halvings + 2 * budget.generations + 2) + 3
+    contest = Contest(config, seed, threads, rounds, progress)
     constants = np.repeat(start[:, None], steps, axis=1)
     finalists = [constants]
     for constant in constants:
-        name = AUCTION_TYPES[int(constant["auction_type"][0])]
-        finalists += [bred(contest, constant[None], rng, budget, f"from {name}") for _ in range(budget.restarts)]
+        kind = int(constant["auction_type"][0])
+        name = AUCTION_TYPES[kind]
+        for _ in range(budget.restarts):
+            finalists.append(bred(contest, constant[None], rng, budget, f"{name} from its constant"))
+            opened = thinned(contest, two_phases(rng, budget.candidates, steps, kind), budget, name)
+            finalists.append(bred(contest, opened, rng, budget, f"{name} from random openings"))
     best = contest.best(rounded(np.concatenate(finalists)), budget.final_markets, 1, "comparing schedules")
     constant = contest.best(constants, budget.final_markets, 1, "comparing constants")
     scores = contest.scores(np.concatenate([best, constant]), budget.final_markets, "scoring")
     return FoundSchedule(best[0], scores[0], constant[0, 0], scores[1])
+
+
+def two_phases(rng: np.random.Generator, count: int, steps: int, kind: int) -> Rows:
+    """Random schedules: any mechanism for the first one to three steps, then another of this format."""
+    sequel = random_mechanisms(rng, count)
+    sequel["auction_type"] = kind
+    schedules = np.repeat(sequel[:, None], steps, axis=1)
+    opening, length = random_mechanisms(rng, count), rng.integers(1, min(LONGEST_OPENING, steps) + 1, count)
+    return np.where(np.arange(steps) < length[:, None], opening[:, None], schedules)
+
+
+def thinned(contest: Contest, schedules: Rows, budget: ScheduleBudget, name: str) -> Rows:
+    """The best of many schedules: a quarter survives each round and meets four times as many markets."""
+    markets = budget.first_markets
+    for _ in range(budget.halvings):
+        schedules = contest.best(schedules, markets, max(budget.parents, len(schedules) // 4), f"{name}, halving")
+        markets *= 4
+    return schedules[: 2 * budget.parents]
 
 
 def bred(contest: Contest, schedules: Rows, rng: np.random.Generator, budget: ScheduleBudget, name: str) -> Rows:
@@ -95,13 +129,14 @@ def bred(contest: Contest, schedules: Rows, rng: np.random.Generator, budget: Sc
 
 
 def changed_schedule(schedule: Rows, rng: np.random.Generator, reach: float) -> Rows:
-    """A copy in which one field changes over a span of steps, alike at all of them, or in which the span copies another step."""
+    """A copy in which one field or a few change over a span of steps, alike at all of them, or in which the span copies another step."""
     changed, span = schedule.copy(), drawn_span(len(schedule), rng)
     if rng.random() < COPY_CHANCE:
         changed[span] = changed[rng.integers(len(schedule))]
         return changed
-    name = FIELDS[rng.integers(len(FIELDS))]
-    changed[name][span] = redrawn(changed[name][span][:1], name, rng, reach)[0]
+    for place in rng.permutation(len(FIELDS))[: rng.geometric(ONE_FIELD)]:
+        name = FIELDS[place]
+        changed[name][span] = redrawn(changed[name][span][:1], name, rng, reach)[0]
     return changed
 
 
