@@ -14,7 +14,16 @@ from edgeworth.agents.designers.bundled import POPULATIONS, bundled_file, bundle
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed, boxed_mechanism, find_mechanism
 from edgeworth.agents.designers.schedule import Schedule, find_schedule
-from edgeworth.agents.designers.schedule_search import ScheduleBudget, changed_schedule, schedule_changes, search_schedule, two_phases
+from edgeworth.agents.designers.schedule_search import (
+    ScheduleBudget,
+    changed_schedule,
+    schedule_changes,
+    search_schedule,
+    simplified,
+    two_phases,
+    undone,
+)
+from edgeworth.agents.designers.search import Contest
 from edgeworth.agents.designers.uniform import Uniform
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError, UnknownName
@@ -136,6 +145,22 @@ def test_a_schedule_search_is_reproducible_and_never_much_worse_than_its_start()
     assert np.array_equal(found.schedule, again.schedule) and np.array_equal(found.scores, again.scores)
     assert found.schedule.shape == (3,) and found.scores.shape == found.constant_scores.shape == (20,)
     assert found.constant == start[0]
+
+
+def test_a_change_is_undone_until_the_next_one() -> None:
+    schedule = constant_rows(mechanism_rows([boxed_mechanism("mixed")])[0], 5)
+    schedule["reserve_price"] = [0.1, 0.2, 0.2, 0.3, 0.3]
+    assert [copy["reserve_price"].tolist() for copy in undone(schedule)] == [[0.1, 0.1, 0.1, 0.3, 0.3], [0.1, 0.2, 0.2, 0.2, 0.2]]
+    assert undone(schedule[:1]) == []
+
+
+def test_changes_without_effect_do_not_stay_in_a_schedule() -> None:
+    config = AuctionConfig(stage="0", episode_length=4)
+    schedule = constant_rows(mechanism_rows([boxed_mechanism("stage_0")])[0], 4)
+    schedule["coalition_policy"] = 0
+    schedule["collusion_penalty"] = [0.0, 1.0, 2.0, 0.0]
+    found = simplified(Contest(config, 3, 1, 1, None), schedule, TINY)
+    assert len(schedule_changes(found)) == 4 and schedule_changes(found)[1:] == [{}, {}, {}]
 
 
 def test_of_a_schedule_only_what_changes_is_told() -> None:

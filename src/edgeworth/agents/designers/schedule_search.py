@@ -2,9 +2,9 @@
 
 For each auction format there are two kinds of runs: one begins at the best constant, the other at random schedules of two phases, thinned
 out as in `search`, since a gain may need an opening and a sequel that are each worth nothing alone. Both breed: some fields change at
-one step, from a step on, up to a step or at all steps; or a step's mechanism is copied onto others. Numbers move less and less far. As
-in `search`, the designs of a round meet the same markets and every round has fresh ones; the winner is compared with the best constant
-on markets that neither has seen, market by market.
+one step, from a step on, up to a step or at all steps; or a step's mechanism is copied onto others. Numbers move less and less far. Of
+the winner, changes from step to step that do not pay are undone. As in `search`, the designs of a round meet the same markets and every
+round has fresh ones; the winner is compared with the best constant on markets that neither has seen, market by market.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ COPY_CHANCE = 0.15
 LEAST_REACH = 0.1
 ONE_FIELD = 0.6
 """Chance that a change is of one field alone; else of two with the same chance, and so on."""
+MOST_UNDONE = 20
 LONGEST_OPENING = 3
 """Steps of the first phase of a random schedule, at most."""
 
@@ -82,7 +83,7 @@ def search_schedule(
     """The best schedule of `episode_length` mechanisms; `start` holds the constants to begin at, the best of each format."""
     budget = ScheduleBudget() if budget is None else budget
     steps, rng = config.episode_length, generator(seed)
-    rounds = len(start) * budget.restarts * (budget.halvings + 2 * budget.generations + 2) + 3
+    rounds = len(start) * budget.restarts * (budget.halvings + 2 * budget.generations + 2) + MOST_UNDONE + 3
     contest = Contest(config, seed, threads, rounds, progress)
     constants = np.repeat(start[:, None], steps, axis=1)
     finalists = [constants]
@@ -94,6 +95,7 @@ def search_schedule(
             opened = thinned(contest, two_phases(rng, budget.candidates, steps, kind), budget, name)
             finalists.append(bred(contest, opened, rng, budget, f"{name} from random openings"))
     best = contest.best(rounded(np.concatenate(finalists)), budget.final_markets, 1, "comparing schedules")
+    best = simplified(contest, best[0], budget)[None]
     constant = contest.best(constants, budget.final_markets, 1, "comparing constants")
     scores = contest.scores(np.concatenate([best, constant]), budget.final_markets, "scoring")
     return FoundSchedule(best[0], scores[0], constant[0, 0], scores[1])
@@ -126,6 +128,34 @@ def bred(contest: Contest, schedules: Rows, rng: np.random.Generator, budget: Sc
         markets = round(budget.markets * (1.0 + 4.0 * age))
         schedules = contest.best(np.concatenate([schedules, *children]), markets, budget.parents, f"{name}, breeding")
     return contest.best(schedules, max(1, budget.final_markets // 4), budget.finalists, f"{name}, choosing")
+
+
+def simplified(contest: Contest, schedule: Rows, budget: ScheduleBudget) -> Rows:
+    """The schedule without the changes from step to step that are worth less than their noise, undone one by one."""
+    for _ in range(MOST_UNDONE):
+        simpler = undone(schedule)
+        if not simpler:
+            break
+        scores = contest.scores(np.stack([schedule, *simpler]), max(2, budget.final_markets // 4), "simplifying")
+        losses = scores[0] - scores[1:]
+        excess = losses.mean(axis=1) - losses.std(axis=1) / np.sqrt(losses.shape[1])
+        if excess.min() > 0.0:
+            break
+        schedule = simpler[int(excess.argmin())]
+    return schedule
+
+
+def undone(schedule: Rows) -> list[Rows]:
+    """For every field that changes at a step, a copy in which it keeps its value until its next change."""
+    copies = []
+    for name in FIELDS:
+        values = schedule[name]
+        changes = [*(np.flatnonzero(values[1:] != values[:-1]) + 1), len(schedule)]
+        for begin, end in itertools.pairwise(changes):
+            copy = schedule.copy()
+            copy[name][begin:end] = values[begin - 1]
+            copies.append(copy)
+    return copies
 
 
 def changed_schedule(schedule: Rows, rng: np.random.Generator, reach: float) -> Rows:
