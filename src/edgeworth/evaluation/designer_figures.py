@@ -35,6 +35,7 @@ def draw_designers(result: dict[str, Any], path: Path) -> None:
     populations = result["populations"]
     height = HEAD + LEGEND + 0.7 * len(populations)
     figure, axes = plt.subplots(figsize=(8.2, height))
+    named: set[str] = set()
     for y, rows in enumerate(populations.values()):
         if y % 2 == 0:
             axes.axhspan(y - 0.5, y + 0.5, color=BAND, zorder=0, lw=0)
@@ -44,21 +45,19 @@ def draw_designers(result: dict[str, Any], path: Path) -> None:
             place = y + SPREAD * (list(MARKS).index(key) - (len(MARKS) - 1) / 2)
             axes.plot([score["low"], score["high"]], [place, place], color=INK, lw=1.2, zorder=2)
             edge = {} if marker == "x" else {"edgecolor": INK, "linewidth": 0.9}
-            label = _label(row) if y == 0 else None
+            label = None if key in named else _label(row)
+            named.add(key)
             axes.scatter(score["value"], place, marker=marker, s=size, color=colour, zorder=3, label=label, **edge)
     axes.set_yticks(range(len(populations)), [_name(name) for name in populations])
     axes.set_ylim(len(populations) - 0.5, -0.5)
-    axes.set_xlim(min(0.15, _lowest(populations) - 0.02), 0.75)
+    ends = [float(row["score"][end]) for rows in populations.values() for row in rows for end in ("low", "high")]
+    axes.set_xlim(min(0.15, min(ends) - 0.02), max(0.75, max(ends) + 0.02))
     axes.set_xlabel("mean score R per step, with 95 % interval (1 = the competitive market)")
     axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle("\n".join(textwrap.wrap(_finding(populations), TITLE_WIDTH)), fontsize=10, x=0.02, ha="left")
     figure.legend(*axes.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower center", ncol=3)
     figure.tight_layout(rect=(0.0, LEGEND / height, 1.0, 1.0))
     save_figure(plt, figure, path)
-
-
-def _lowest(populations: dict[str, list[dict[str, Any]]]) -> float:
-    return min(float(row["score"]["low"]) for rows in populations.values() for row in rows)
 
 
 def _key(designer: str) -> str:

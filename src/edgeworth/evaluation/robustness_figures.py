@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, pyplot, save_figure
+
+TITLE_WIDTH = 105
 
 
 def draw_robustness(result: dict[str, Any], path: Path) -> None:
@@ -14,7 +17,7 @@ def draw_robustness(result: dict[str, Any], path: Path) -> None:
     found, worlds = result["conclusions"], max(1, result["worlds"])
     names = sorted({row["what"] for row in found})
     stages = sorted({row["stage"] for row in found})
-    figure, axes = plt.subplots(figsize=(8.2, 1.4 + 0.27 * len(names)))
+    figure, axes = plt.subplots(figsize=(9.0, 1.4 + 0.27 * len(names)))
     for row in found:
         x, y = stages.index(row["stage"]), names.index(row["what"])
         same, reverse = 0.8 * row["survives"] / worlds, 0.8 * row["reversed"] / worlds
@@ -26,7 +29,7 @@ def draw_robustness(result: dict[str, Any], path: Path) -> None:
     axes.set_xticks([place + 0.4 for place in range(len(stages))], [f"stage {stage}" for stage in stages])
     axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
     axes.tick_params(length=0)
-    figure.suptitle(finding(result), fontsize=10, x=0.02, ha="left")
+    figure.suptitle("\n".join(textwrap.wrap(finding(result), TITLE_WIDTH)), fontsize=10, x=0.02, ha="left")
     figure.tight_layout()
     save_figure(plt, figure, path)
 
