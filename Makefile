@@ -92,7 +92,7 @@ self-play: $(WARM)  ## agents that learn both sides of the table, and best respo
 	@echo "edgeworth: training by self-play, with a pool and without, and best responses; this takes about half an hour."
 	@$(BIN)/edgeworth self-play --out results/self_play.json --figure results/self_play.png --box src/edgeworth/checkpoints/self_play
 
-designers: $(WARM)  ## make every bundled mechanism, schedule, forecast and the library of compositions; about two hours
+designers: $(WARM)  ## make every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
 	@echo "edgeworth: searching the best constants and schedules, fitting the adaptive designer, building the library of compositions."
 	@$(BIN)/edgeworth designers bundle --seed 1
 

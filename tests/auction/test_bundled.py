@@ -78,7 +78,7 @@ def test_the_adaptive_designer_takes_up_the_forecasts_for_the_number_of_bidders(
     designer.begin(AuctionConfig(n_agents=8), 1, 0)
     assert designer.assumed == () and np.array_equal(designer.library, mechanism_rows([boxed_mechanism(n) for n in LIBRARY]))
     designer.begin(AuctionConfig(n_agents=15), 1, 0)
-    assert "15 bidders" in designer.assumed[0] or (bundled.CHECKPOINTS / "adaptive_mixed_n16.npz").is_file()
+    assert "15 bidders" in designer.assumed[0]
 
 
 def test_two_cells_of_a_table_share_no_random_mechanisms() -> None:

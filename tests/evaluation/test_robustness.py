@@ -44,10 +44,11 @@ def test_every_constant_of_the_model_makes_a_world_or_is_refused_by_it() -> None
 
 
 def test_a_share_is_moved_by_its_distance_to_one() -> None:
-    path = next(constant.path for constant in constants_of(MarketModel()) if constant.value == 0.75)
-    halved, doubled = (Constant(path, 0.75).moved(factor) for factor in (0.5, 2.0))
-    group, name = path.split(".")
-    assert halved == {group: {name: 0.875}} and doubled == {group: {name: 0.5}}
+    plain = (constant for constant in constants_of(MarketModel()) if isinstance(constant.value, float) and constant.path.count(".") == 1)
+    share = next(constant for constant in plain if 0.5 < float(constant.value) < 1.0)
+    (group, name), rest = share.path.split("."), 1.0 - share.value
+    halved, doubled = (share.moved(factor) for factor in (0.5, 2.0))
+    assert halved == {group: {name: 1.0 - rest / 2}} and doubled == {group: {name: 1.0 - rest * 2}}
 
 
 def test_the_ranking_holds_every_constant_and_begins_with_what_matters() -> None:

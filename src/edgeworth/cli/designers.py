@@ -70,7 +70,7 @@ def search(
     out_file: Annotated[Path | None, typer.Option("--out", help="Write the mechanism, or the schedule, as JSON into this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search the best constant mechanism for a population, format by format, or the best schedule; one to two minutes.
+    """Search the best constant mechanism for a population, format by format, or the best schedule; about two minutes.
 
     Example: edgeworth designers search --stage 3 --out mine.json
 

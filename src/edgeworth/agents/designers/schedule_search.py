@@ -34,7 +34,7 @@ LONGEST_OPENING = 3
 
 @dataclass(frozen=True)
 class ScheduleBudget:
-    """How hard to search; the defaults take about a minute and a half for eight bidders on one core."""
+    """How hard to search; the defaults take about two minutes for eight bidders on one core."""
 
     restarts: int = 1
     """Runs of each kind and format."""
