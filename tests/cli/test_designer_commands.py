@@ -101,8 +101,8 @@ def test_a_library_is_written_with_its_card(called: Call, tmp_path: Path) -> Non
 
 def test_a_fit_is_for_a_number_of_bidders(called: Call, tmp_path: Path) -> None:
     out = tmp_path / "forecasts.npz"
-    assert called("designers", "fit", "--n-agents", "3", "--markets", "1000", "--out", str(out)).status == 0
-    assert out.is_file()
+    run = called("designers", "fit", "--n-agents", "4", "--markets", "1000", "--out", str(out))
+    assert run.status == 0 and out.is_file() and "nothing is bundled for 4 bidders" in run.err
 
 
 def test_a_name_on_the_command_line_means_the_market_at_hand(called: Call) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from edgeworth.cli.market import WELL_MEANT
-from edgeworth.evaluation.model_constants import CALIBRATED, Constant, constants_of, rank_constants, worlds_of
+from edgeworth.evaluation.model_constants import CALIBRATED, constants_of, rank_constants, worlds_of
 from edgeworth.evaluation.robustness import QUICK, Robustness, effects_at, field_moves, robustness
 from edgeworth.evaluation.robustness_figures import draw_robustness, finding
 from edgeworth.evaluation.statistics import Estimate

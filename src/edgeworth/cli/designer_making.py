@@ -26,7 +26,7 @@ from edgeworth.agents.designers.composition_library import (
     searched_candidates,
 )
 from edgeworth.agents.designers.designer import Designer, play
-from edgeworth.agents.designers.fixed import BestConstant
+from edgeworth.agents.designers.fixed import BestConstant, find_mechanism
 from edgeworth.agents.designers.forecast import FitSettings, fit_revisions, save_revisions
 from edgeworth.agents.designers.oracle import Oracle
 from edgeworth.agents.designers.schedule_search import FoundSchedule, ScheduleBudget, search_schedule
@@ -80,6 +80,8 @@ def forecasts(prior: str, n_agents: int, seed: int, markets: int, episodes: int,
     """Fit the adaptive designer's forecasts; the bundled ones get a card."""
     config = AuctionConfig(stage=prior, n_agents=n_agents)
     path = forecast_file(prior, n_agents) if out_file is None else out_file
+    for note in (note for name in LIBRARY for note in find_mechanism(name, n_agents)[1]):
+        err.print(f"{note}.", markup=False)
     with progress() as task:
         show = task(f"prior {prior}, {n_agents} bidders")
         library, probe = library_rows(n_agents), LIBRARY.index(prior)
