@@ -7,7 +7,7 @@ PEERS := $(VENV)/.installed-bench
 WARM := $(VENV)/.rules-compiled
 PORT ?= 8000
 
-.PHONY: help lab demo test slow check bench soak yardstick sensitivity hints hint-study pocket negotiators experts tournament self-play designers scales docs clean
+.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play designers scales docs clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,10 @@ sensitivity: $(WARM)  ## what every field of a mechanism does; writes results/se
 	@echo "edgeworth: moving every field of a mechanism; this takes some minutes."
 	@$(BIN)/edgeworth sensitivity --seed 0 --out results/sensitivity_auction.json --figure results/sensitivity_auction.png
 
+robustness: $(WARM)  ## which conclusions survive other constants of the market; writes results/robustness_auction.json and .png
+	@echo "edgeworth: halving and doubling the market's constants; this takes about twenty minutes."
+	@$(BIN)/edgeworth robustness --seed 0 --out results/robustness_auction.json --figure results/robustness_auction.png
+
 hints: $(WARM)  ## what the hints of every provider are worth; writes results/hints_measure.json and .png
 	@echo "edgeworth: following hints; this takes some minutes."
 	@$(BIN)/edgeworth hints measure --seed 0 --out results/hints_measure.json --figure results/hints_measure.png
@@ -88,11 +92,9 @@ self-play: $(WARM)  ## agents that learn both sides of the table, and best respo
 	@echo "edgeworth: training by self-play, with a pool and without, and best responses; this takes about half an hour."
 	@$(BIN)/edgeworth self-play --out results/self_play.json --figure results/self_play.png --box src/edgeworth/checkpoints/self_play
 
-designers: $(WARM)  ## search the mechanisms in the box and fit the adaptive designer; about a quarter of an hour
-	@echo "edgeworth: searching the best constant mechanisms and fitting the adaptive designer."
-	@for stage in 0 1 2 3 4; do $(BIN)/edgeworth designers search --stage $$stage --seed 1 --out configs/mechanisms/stage_$$stage.json; done
-	@for stage in mixed stages; do $(BIN)/edgeworth designers search --stage $$stage --seed 1 --out configs/mechanisms/$$stage.json; done
-	@for prior in stages mixed; do $(BIN)/edgeworth designers fit --prior $$prior; done
+designers: $(WARM)  ## make every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
+	@echo "edgeworth: searching the best constants and schedules, fitting the adaptive designer, building the library of compositions."
+	@$(BIN)/edgeworth designers bundle --seed 1
 
 scales: $(WARM)  ## measure the constants that standardise the features of markets; after a change of the rules
 	@echo "edgeworth: measuring scores and proxies under random mechanisms."

@@ -37,12 +37,18 @@ def designers_table(result: dict[str, Any]) -> str:
     populations = result["populations"]
     scores = {name: {row["designer"]: row["score"] for row in rows} for name, rows in populations.items()}
     lines = ["| designer | " + " | ".join(f"`{name}`" for name in populations) + " |", "|---" * (len(populations) + 1) + "|"]
-    for designer, first in next(iter(scores.values())).items():
+    for designer in _designers(result):
+        first = next(found[designer] for found in scores.values() if designer in found)
         fewer = first["n"] < result["episodes"]
         label = f"{designer}, {first['n']:,} episodes" if fewer else designer
         cells = (_score(found[designer], fewer) if designer in found else "–" for found in scores.values())
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _designers(result: dict[str, Any]) -> list[str]:
+    """Every designer of the scale, in the order of its rows."""
+    return list(dict.fromkeys(row["designer"] for rows in result["populations"].values() for row in rows))
 
 
 def _score(score: dict[str, float], with_interval: bool) -> str:
@@ -51,18 +57,26 @@ def _score(score: dict[str, float], with_interval: bool) -> str:
 
 
 def gains_table(result: dict[str, Any]) -> str:
-    """What the oracle, the adaptive designers and language models gain over the best constant, with intervals."""
-    populations = [name for name in ("stages", "mixed", "held_out") if name in result["populations"]]
+    """What every designer but the baselines gains over the best constant, with intervals."""
+    populations = [name for name in ("stages", "mixed", "dirichlet", "held_out") if name in result["populations"]]
     lines = ["| over the best constant | " + " | ".join(f"`{name}`" for name in populations) + " |", "|---" * (len(populations) + 1) + "|"]
-    asked = (row["designer"] for rows in result["populations"].values() for row in rows)
-    models = dict.fromkeys(name for name in asked if name.startswith("language_model"))
-    for designer in ("oracle (told the population)", "adaptive (prior: stages)", "adaptive (prior: mixed)", *models):
+    for designer in _designers(result):
+        if designer.startswith(("best constant", "informed_greedy", "uniform")):
+            continue
         cells = []
         for name in populations:
             gains = [row["over_best_constant"] for row in result["populations"][name] if row["designer"] == designer]
             cells.append("–" if not gains else f"{gains[0]['value']:+.3f} ({gains[0]['low']:+.3f} to {gains[0]['high']:+.3f})")
         lines.append(f"| {designer} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def schedules_table(result: dict[str, Any]) -> str:
+    """What the best schedule gains over the best constant of the same population, with intervals."""
+    gains = result.get("schedule_over_best_constant", {})
+    lines = ["| population | best schedule over best constant |", "|---|---|"]
+    rows = (f"| `{name}` | {gain['value']:+.3f} ({gain['low']:+.3f} to {gain['high']:+.3f}) |" for name, gain in gains.items())
+    return "\n".join([*lines, *rows])
 
 
 def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "steps", clock: str = "CPU second") -> str:
@@ -536,7 +550,7 @@ def pages() -> dict[Path, str]:
         TRAINING: training,
         SPEED: filled(speed, "market marks", marks_table(market)),
         POCKET: filled(page, "pocket marks", pocket_marks_table(pocket)),
-        AUCTION: filled(auction, "gains", gains_table(designers)),
+        AUCTION: filled(filled(auction, "schedules", schedules_table(designers)), "gains", gains_table(designers)),
     }
 
 

@@ -74,6 +74,8 @@ DESIGNERS = {
     "informed_greedy": "edgeworth.agents.designers.fixed:InformedGreedy",
     "language_model": "edgeworth.agents.designers.language_model:LanguageModel",
     "oracle": "edgeworth.agents.designers.oracle:Oracle",
+    "schedule": "edgeworth.agents.designers.schedule:Schedule",
+    "told_stage": "edgeworth.agents.designers.told_stage:ToldStage",
     "uniform": "edgeworth.agents.designers.uniform:Uniform",
 }
 

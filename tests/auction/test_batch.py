@@ -43,6 +43,22 @@ def test_playing_on_under_one_mechanism_is_stepping_with_it() -> None:
     assert np.array_equal(scores, np.stack([batch.step(rows)["composite"].copy() for _ in range(5)], axis=1))
 
 
+def test_playing_a_schedule_is_stepping_with_its_mechanisms() -> None:
+    batch, rows = begun(stage="3"), random_mechanisms(generator(2), 12).reshape(4, 3)
+    scores = begun(stage="3").play_schedule(rows, threads=2)
+    assert np.array_equal(scores, np.stack([batch.step(rows[:, t].copy())["composite"].copy() for t in range(3)], axis=1))
+
+
+def test_a_schedule_of_the_wrong_shape_or_length_is_refused() -> None:
+    rows = random_mechanisms(generator(2), 44)
+    with pytest.raises(IllegalAction, match="one mechanism per market and step"):
+        begun().play_schedule(rows[:4])
+    with pytest.raises(IllegalAction, match="for 4 markets"):
+        begun().play_schedule(rows.reshape(22, 2))
+    with pytest.raises(EpisodeOver, match="11 more do not fit"):
+        begun().play_schedule(rows.reshape(4, 11))
+
+
 def test_a_seed_may_be_a_number_a_list_or_an_array() -> None:
     batches = [MarketBatch(AuctionConfig(), 3) for _ in range(3)]
     for batch, seeds in zip(batches, (7, [7, 8, 9], np.arange(7, 10)), strict=True):

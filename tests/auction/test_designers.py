@@ -11,12 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.adaptive import Adaptive
+from edgeworth.agents.designers.bundled import mechanism_folder
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy, boxed_mechanism, mechanism_names
-from edgeworth.agents.designers.oracle import Oracle
-from edgeworth.agents.designers.search import SearchBudget, changed_fields, mean_scores, search_mechanism
+from edgeworth.agents.designers.search import SearchBudget, changed_fields, distinct, mean_scores, search_mechanism
+from edgeworth.agents.designers.told_stage import ToldStage
 from edgeworth.agents.designers.uniform import Uniform
-from edgeworth.config import AuctionConfig, config_folder
+from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError, InvalidOption, UnknownName
 from edgeworth.evaluation.statistics import paired_difference
 from edgeworth.games.auction.action import FIELDS, mechanism_rows, random_mechanisms, read_mechanism
@@ -104,7 +105,7 @@ def test_an_adaptive_designer_beats_every_constant_on_the_mixture_of_the_stages(
 
 def test_knowing_the_stage_is_worth_more_than_looking() -> None:
     config, episodes = AuctionConfig(stage="stages"), 2000
-    told = play(Oracle(), config, episodes, FRESH).mean(axis=1)
+    told = play(ToldStage(), config, episodes, FRESH).mean(axis=1)
     looked = play(Adaptive("stages"), config, episodes, FRESH).mean(axis=1)
     assert paired_difference(told, looked).low > 0.0
 
@@ -143,8 +144,8 @@ def test_gaming_a_component_scores_low(what: str, stage: str, change: dict[str, 
     assert stage_scores(mechanism_rows([mechanism]), stage, 300).mean() < most
 
 
-def exceeds_the_oracle(stage: str, count: int, seed: int) -> NDArray[np.bool_]:
-    """The best of many random mechanisms on one market each, tried again on more and more: does any beat the oracle?"""
+def beats_the_best_constant(stage: str, count: int, seed: int) -> NDArray[np.bool_]:
+    """The best of many random mechanisms on one market each, tried again on more and more: does any beat the best constant?"""
     rng, designs = generator(seed), []
     for block in range(0, count, 20_000):
         rows = random_mechanisms(rng, min(20_000, count - block))
@@ -152,43 +153,70 @@ def exceeds_the_oracle(stage: str, count: int, seed: int) -> NDArray[np.bool_]:
     finalists = np.concatenate(designs)
     for markets, keep in ((8, 400), (40, 60), (200, 10)):
         finalists = finalists[np.argsort(-stage_scores(finalists, stage, markets, seed + 50_000_000 + markets).mean(axis=1))[:keep]]
-    oracle = mechanism_rows([boxed_mechanism("mixed" if stage == "mixed" else f"stage_{stage}")])
-    gaps = stage_scores(finalists, stage, 2000) - stage_scores(oracle, stage, 2000)
+    best = mechanism_rows([boxed_mechanism("mixed" if stage == "mixed" else f"stage_{stage}")])
+    gaps = stage_scores(finalists, stage, 2000) - stage_scores(best, stage, 2000)
     return np.asarray(gaps.mean(axis=1) > 4 * gaps.std(axis=1) / np.sqrt(gaps.shape[1]))
 
 
 @pytest.mark.parametrize("stage", ["3", "mixed"])
-def test_no_random_mechanism_beats_the_oracle_quickly(stage: str) -> None:
-    assert not exceeds_the_oracle(stage, 4000, 1).any()
+def test_no_random_mechanism_quickly_beats_the_best_constant(stage: str) -> None:
+    assert not beats_the_best_constant(stage, 4000, 1).any()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", [*STAGES, "mixed"])
 def test_a_million_random_mechanisms_find_no_exploit(stage: str) -> None:
-    assert not exceeds_the_oracle(stage, 170_000, 2).any()
+    assert not beats_the_best_constant(stage, 170_000, 2).any()
 
 
-# The search and the box
+# The search and what is bundled
+
+TINY = SearchBudget(
+    restarts=1, candidates=60, first_markets=2, halvings=1, generations=2, parents=6, markets=4, finalists=3, final_markets=16
+)
 
 
 def test_the_search_is_reproducible_and_finds_more_than_chance() -> None:
-    budget = SearchBudget(candidates=200, first_markets=4, halvings=2, generations=2, parents=8, markets=16, finalists=4, final_markets=80)
+    budget = SearchBudget(
+        restarts=1, candidates=100, first_markets=4, halvings=2, generations=2, parents=6, markets=16, finalists=4, final_markets=80
+    )
     config = AuctionConfig(stage="3")
     found, again = (search_mechanism(config, 5, budget) for _ in range(2))
-    assert found.mechanism == again.mechanism and np.array_equal(found.scores, again.scores)
-    assert found.scores.mean() > 0.55
+    assert np.array_equal(found.mechanisms, again.mechanisms) and np.array_equal(found.scores, again.scores)
+    assert found.scores[0].mean() > 0.55
+
+
+def test_the_search_reports_the_best_of_each_format_on_the_same_fresh_markets() -> None:
+    found = search_mechanism(AuctionConfig(stage="3"), 5, TINY)
+    assert set(found.by_format()) == {"first_price", "second_price", "vcg"} and found.scores.shape == (3, 16)
+    assert found.mechanism == found.mechanisms[0]
+    own = next(iter(found.by_format().values()))
+    assert np.array_equal(own, found.scores[0])
+
+
+def test_a_search_keeps_a_good_design_that_it_starts_from() -> None:
+    start = mechanism_rows([boxed_mechanism("stage_3")])
+    budget = SearchBudget(
+        restarts=1, candidates=8, first_markets=2, halvings=1, generations=1, parents=4, markets=40, finalists=3, final_markets=160
+    )
+    warm, cold = (search_mechanism(AuctionConfig(stage="3"), 5, budget, start=rows) for rows in (start, None))
+    assert warm.scores[0].mean() > cold.scores[0].mean()
+
+
+def test_twins_compete_once() -> None:
+    rows = random_mechanisms(generator(1), 5)
+    twice = np.concatenate([rows, rows[::-1], rows[:1]])
+    assert np.array_equal(distinct(twice), rows)
 
 
 def test_fixed_fields_stay_fixed_in_a_search() -> None:
-    budget = SearchBudget(candidates=60, first_markets=2, halvings=1, generations=2, parents=6, markets=4, finalists=3, final_markets=16)
-    found = search_mechanism(AuctionConfig(stage="1"), 5, budget, fixed={"auction_type": 0, "reserve_price": 0.25})
-    assert found.mechanism["auction_type"] == 0 and found.mechanism["reserve_price"] == 0.25
+    found = search_mechanism(AuctionConfig(stage="1"), 5, TINY, fixed={"auction_type": 0, "reserve_price": 0.25})
+    assert len(found.mechanisms) == 1 and found.mechanism["auction_type"] == 0 and found.mechanism["reserve_price"] == 0.25
 
 
-@pytest.mark.parametrize("name", mechanism_names())
-def test_every_mechanism_in_the_box_is_legal_and_written_like_a_person_would(name: str) -> None:
-    path = config_folder() / "mechanisms" / f"{name}.json"
-    assert read_mechanism(path) == boxed_mechanism(name)
+@pytest.mark.parametrize("path", sorted(mechanism_folder().glob("*.json")), ids=lambda path: path.stem)
+def test_every_bundled_mechanism_is_legal_and_written_like_a_person_would(path: Path) -> None:
+    assert read_mechanism(path) == boxed_mechanism(str(path))
     content = json.loads(path.read_text(encoding="utf-8"))
     assert tuple(content) == FIELDS and all(round(v, 2) == v for v in content.values() if isinstance(v, float))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from edgeworth import catalog
-from edgeworth.agents.designers.designer import Designer, play
+from edgeworth.agents.designers.designer import Designer, play, told_to
 from edgeworth.agents.designers.search import SearchBudget
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import check_rows
@@ -71,7 +71,7 @@ def test_it_posts_a_legal_mechanism_for_every_market_at_every_step_and_says_what
     batch = MarketBatch(config, size)
     batch.seed(0)
     batch.reset()
-    designer.begin(config, size, 0, batch.markets["stage"].copy() if designer.knows_population else None)
+    designer.begin(config, size, 0, told_to(designer, batch.markets))
     notebook = Notebook(batch)
     for _ in range(config.episode_length):
         rows = designer.design(notebook.view())
@@ -82,16 +82,28 @@ def test_it_posts_a_legal_mechanism_for_every_market_at_every_step_and_says_what
     assert type(designer).__doc__
 
 
-def test_only_the_oracle_is_told_the_population() -> None:
-    assert [name for name in catalog.names("designer") if catalog.resolve("designer", name).knows_population] == ["oracle"]
+@every_designer
+def test_it_plays_with_any_number_of_bidders_and_says_what_it_lacks(name: str) -> None:
+    designer = made(name)
+    scores = play(designer, AuctionConfig(stage="stages", n_agents=11, episode_length=2), 5, seed=3)
+    assert scores.shape == (5, 2)
+    if name in ("adaptive", "best_constant", "oracle", "schedule", "told_stage"):
+        assert any("11 bidders" in note for note in designer.assumed)
 
 
-def test_the_oracle_searches_populations_that_are_not_in_the_box() -> None:
-    budget = SearchBudget(candidates=60, first_markets=2, halvings=1, generations=1, parents=6, markets=4, finalists=3, final_markets=16)
+def test_only_the_oracle_and_told_stage_are_told_anything() -> None:
+    knows = {name: catalog.resolve("designer", name).knows for name in catalog.names("designer")}
+    assert {name: what for name, what in knows.items() if what != "nothing"} == {"oracle": "composition", "told_stage": "stage"}
+
+
+def test_told_the_stage_searches_populations_that_are_not_bundled() -> None:
+    budget = SearchBudget(
+        restarts=1, candidates=60, first_markets=2, halvings=1, generations=1, parents=6, markets=4, finalists=3, final_markets=16
+    )
     heard: list[str] = []
-    oracle = catalog.resolve("designer", "oracle")(budget, progress=lambda what, done, total: heard.append(what))
-    play(oracle, AuctionConfig(mix={"truthful": 0.5, "shader": 0.5}, episode_length=2), 4, seed=0)
-    assert "breeding" in heard
+    designer = catalog.resolve("designer", "told_stage")(budget, progress=lambda what, done, total: heard.append(what))
+    play(designer, AuctionConfig(mix={"truthful": 0.5, "shader": 0.5}, episode_length=2), 4, seed=0)
+    assert "vcg, breeding" in heard
 
 
 @every_bidder

@@ -1,5 +1,5 @@
-"""The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | hint | hints | train | evaluate |
-compare | curves | study | self-play | tournament | parse | clone | designers | pocket | bench | serve | replay`.
+"""The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | robustness | hint | hints | train |
+evaluate | compare | curves | study | self-play | tournament | parse | clone | designers | pocket | bench | serve | replay`.
 
 Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
 1 a run that failed.
@@ -36,6 +36,10 @@ COMMANDS = {
     "sensitivity": (
         "edgeworth.cli.sensitivity:sensitivity_command",
         "Move each of the eleven fields away from a base mechanism, one at a time, and measure the change of mean R.",
+    ),
+    "robustness": (
+        "edgeworth.cli.robustness:robustness_command",
+        "Halve and double the market's most influential constants, and count the worlds in which each conclusion survives.",
     ),
     "train": ("edgeworth.cli.train:train_command", "Teach a negotiator. Everything about the run goes into a folder; Ctrl-C saves first."),
     "evaluate": (
@@ -82,7 +86,7 @@ COMMANDS = {
     "hints": ("edgeworth.cli.hints:app", "Who gives hints: list them, measure what their hints are worth, ask for them beforehand."),
     "designers": (
         "edgeworth.cli.designers:app",
-        "Who can set the rules of a market: list them, search the best constant mechanism, fit the adaptive one.",
+        "Who can set the rules of a market: list them, search mechanisms and schedules, fit the adaptive one.",
     ),
     "pocket": ("edgeworth.cli.pocket:app", "The language model in the box: train it, measure it, or read its card."),
     "bench": ("edgeworth.cli.bench_server:app", "Measure speed, with the marks it should reach."),

@@ -81,14 +81,16 @@ def designer_scale(
     configs = {name: auction_config(name, None, 8, settings) for name in stages or POPULATIONS}
     for config in configs.values():
         population_table(config.stage, config.mix)  # refuses what does not exist before anything long starts
-    placed, tables = asked.placed(), {}
+    placed, tables, told = asked.placed(), {}, list[str]()
     model = None if isinstance(placed, str) else placed
     with progress() as task, warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackUsed)  # the notes hold all of them
         for name, config in configs.items():
-            tables[name] = auction_yardstick(config, episodes, seed, task(f"population {name}"), model)
+            scale = auction_yardstick(config, episodes, seed, task(f"population {name}"), model)
+            tables[name] = scale.rows
+            told += [f"Population {name}: {note}" for note in scale.notes]
     missing = [placed] if isinstance(placed, str) else []
-    notes = [f"A row is missing: {note}" for note in missing] + _unused_replies(tables)
+    notes = [f"A row is missing: {note}" for note in missing] + told + _unused_replies(tables)
     result = {
         "command": command_line(),
         "quantity": "mean score R per step over whole episodes; 95 % bootstrap interval over episodes; differences paired by seed",
@@ -96,6 +98,9 @@ def designer_scale(
         "episodes": episodes,
         "model": None if model is None else _about(model),
         "notes": notes,
+        "schedule_over_best_constant": {
+            name: row.over_own_constant.as_dict() for name, rows in tables.items() for row in rows if row.over_own_constant is not None
+        },
         "populations": {name: [row.as_dict() for row in rows] for name, rows in tables.items()},
     }
 

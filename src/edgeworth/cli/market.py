@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from edgeworth.agents.designers.fixed import boxed_mechanism
-from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, out, print_json
+from edgeworth.agents.designers.fixed import find_mechanism
+from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, err, out, print_json
 from edgeworth.cli.market_designer import poster, show_model_account, show_verdict
 from edgeworth.cli.market_story import show_account, show_end, show_introduction, show_mechanism, show_sale
 from edgeworth.cli.model_options import CacheFile, ClientName, ClientOptions, ModelName, PromptFile, Replay, Temperature, client_options
@@ -76,7 +76,7 @@ def market_command(
         raise InvalidOption("--mechanism and --designer exclude each other: a designer posts mechanisms of its own.")
     asking = {"client": client, "model": model, "prompt": prompt, "cache": cache, "replay": replay or None, "temperature": temperature}
     asking |= client_options(options)
-    posts = poster(_fixed(mechanism), designer, config, seed, asking)
+    posts = poster(_fixed(mechanism, config.n_agents), designer, config, seed, asking)
     room = SaleRoom(config, seed)
     types = [BIDDER_TYPES[kind] for kind in room.market["type"][: config.n_agents]]
     tells = not (quiet or as_json)
@@ -108,12 +108,15 @@ def market_command(
         out.print("Which field would help: [bold]edgeworth sensitivity[/]. Another mechanism: [bold]--mechanism FILE.json[/].")
 
 
-def _fixed(mechanism: str | None) -> DaedalusAction:
+def _fixed(mechanism: str | None, n_agents: int) -> DaedalusAction:
     """The mechanism that stays in force."""
     try:
-        return WELL_MEANT if mechanism is None else boxed_mechanism(mechanism)
+        posted, notes = (WELL_MEANT, ()) if mechanism is None else find_mechanism(mechanism, n_agents)
     except DataError as error:
         raise InvalidOption(f"--mechanism {error}") from error
+    for note in notes:
+        err.print(f"{note}.", markup=False)
+    return posted
 
 
 def _play_step(room: SaleRoom, mechanism: DaedalusAction, tell: Callable[[Chronicle], None] | None) -> dict[str, Any]:

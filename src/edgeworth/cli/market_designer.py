@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 from edgeworth import catalog
-from edgeworth.agents.designers.designer import Designer
+from edgeworth.agents.designers.designer import Designer, told_to
 from edgeworth.agents.designers.language_model import OPENING, LanguageModel
-from edgeworth.cli.console import out
+from edgeworth.cli.console import err, out
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import FallbackUsed, InvalidOption
 from edgeworth.games.auction.action import DaedalusAction, action_of
@@ -49,7 +49,9 @@ class DesignerAtWork:
         """The mechanism for the next step of this room."""
         if self.notebook is None:
             self.notebook = Notebook(room.batch)
-            self.designer.begin(self.config, 1, self.seed, room.batch.markets["stage"].copy() if self.designer.knows_population else None)
+            self.designer.begin(self.config, 1, self.seed, told_to(self.designer, room.batch.markets))
+            for note in self.designer.assumed:
+                err.print(f"{note}.", markup=False)
         else:
             self.notebook.write(room.mechanisms)
         with warnings.catch_warnings():

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from edgeworth.agents.designers.fixed import boxed_mechanism
-from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, command_line, deliver, draw, out
+from edgeworth.agents.designers.fixed import find_mechanism
+from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, command_line, deliver, draw, err, out
 from edgeworth.cli.progress import progress
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.evaluation.sensitivity import Level, Sensitivity, best_mechanism, sensitivity
+from edgeworth.evaluation.sensitivity import Level, Sensitivity, best_name, sensitivity
 from edgeworth.games.auction.population import population_table
 
 STAGES = ("0", "1", "2", "3", "4", "mixed")
@@ -39,7 +39,7 @@ def sensitivity_command(
     configs = {name: auction_config(name, None, n_agents, settings) for name in stages}
     for config in configs.values():
         population_table(config.stage, config.mix)
-    bases = {name: _base(mechanism, name) for name in stages}
+    bases = {name: _base(mechanism, name, configs[name].n_agents) for name in stages}
     found: list[Sensitivity] = []
     with progress() as task:
         for name in stages:
@@ -60,11 +60,14 @@ def sensitivity_command(
     draw(result, figure, "edgeworth.evaluation.auction_figures:draw_sensitivity")
 
 
-def _base(mechanism: str | None, stage: str) -> Any:
+def _base(mechanism: str | None, stage: str, n_agents: int) -> Any:
     try:
-        return best_mechanism(stage) if mechanism is None else boxed_mechanism(mechanism)
+        base, notes = find_mechanism(best_name(stage) if mechanism is None else mechanism, n_agents)
     except DataError as error:
         raise InvalidOption(f"--mechanism {error}") from error
+    for note in notes:
+        err.print(f"{note}.", markup=False)
+    return base
 
 
 def _table(entry: Sensitivity) -> Table:

@@ -36,7 +36,8 @@ def yardstick_command(
         typer.Option("--scenario", "-s", help="Bargaining: a scenario or YAML file; repeat for several. Default: all."),
     ] = None,
     stage: Annotated[
-        list[str] | None, typer.Option("--stage", help="Auction: a population; repeat for several. Default: 0–4, stages, mixed, held_out.")
+        list[str] | None,
+        typer.Option("--stage", help="Auction: a population; repeat for several. Default: 0–4, stages, mixed, dirichlet, held_out."),
     ] = None,
     settings: Settings = None,
     contexts: Annotated[int, typer.Option(min=100, help="Contexts for the oracle and for agents that are played.")] = 20_000,

@@ -1,7 +1,9 @@
 """The reference table of the auction game: every designer on every population, on the same markets.
 
 R is the mean score per step over whole episodes, averaged over seeds. All designers meet the same seeds, so differences are paired: what an
-adaptive designer gains over the best constant is judged market by market. A language model is slow, so it plays the first of these seeds
+adaptive designer gains over the best constant is judged market by market. The ends of the scale: `uniform` draws mechanisms by chance, the
+`oracle` is told who is in the market. Between them stand those who are told the stage only, those who look, the best sequence of
+mechanisms that does not look (a schedule), and the best constants. A language model is slow, so it plays the first of these seeds
 only; its row says how many, and its difference is to the best constant on the same ones.
 """
 
@@ -9,34 +11,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.adaptive import Adaptive
+from edgeworth.agents.designers.bundled import POPULATIONS as BUNDLED
+from edgeworth.agents.designers.bundled import bundled_file, bundled_name, schedule_folder
 from edgeworth.agents.designers.designer import Designer, play
-from edgeworth.agents.designers.fixed import BestConstant, InformedGreedy
+from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy
 from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.agents.designers.oracle import Oracle
+from edgeworth.agents.designers.schedule import Schedule
+from edgeworth.agents.designers.search import QUICK, SearchBudget
+from edgeworth.agents.designers.told_stage import ToldStage
 from edgeworth.agents.designers.uniform import Uniform
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
 
 Progress = Callable[[str, int, int], None]
 
-POPULATIONS = ("0", "1", "2", "3", "4", "stages", "mixed", "held_out")
-ROWS: dict[str, Callable[[], Designer]] = {
-    "oracle (told the population)": Oracle,
-    "adaptive (prior: stages)": lambda: Adaptive("stages"),
-    "adaptive (prior: mixed)": lambda: Adaptive("mixed"),
-    "best constant for the stages": lambda: BestConstant("stages"),
-    "best constant for mixed": lambda: BestConstant("mixed"),
-    "informed_greedy": InformedGreedy,
-    "uniform": Uniform,
-}
-NO_ORACLE = ("held_out", "dirichlet")
-"""Populations of many recipes, for which no search has been run."""
+POPULATIONS = ("0", "1", "2", "3", "4", "stages", "mixed", "dirichlet", "held_out")
+ORACLE, TOLD_STAGE, SCHEDULE = "oracle (told the composition)", "told the stage", "best schedule"
+
+
+def makers(config: AuctionConfig, budget: SearchBudget) -> dict[str, Callable[[], Designer] | str]:
+    """Who stands on the scale of a population, by the name of the row, best informed first; or why a row is missing.
+
+    `budget` is for being told the stage where no mechanism is bundled: one of the twenty held-out mixes, or a mix of one's own.
+    """
+    rows: dict[str, Callable[[], Designer] | str] = {
+        ORACLE: Oracle,
+        TOLD_STAGE: lambda: ToldStage(budget),
+        "adaptive (prior: stages)": lambda: Adaptive("stages"),
+        "adaptive (prior: mixed)": lambda: Adaptive("mixed"),
+        SCHEDULE: lambda: Schedule(config.stage),
+        "best constant for the stages": lambda: BestConstant("stages"),
+        "best constant for mixed": lambda: BestConstant("mixed"),
+        "informed_greedy": InformedGreedy,
+        "uniform": Uniform,
+    }
+    if config.mix is None and config.stage == "dirichlet":
+        rows[TOLD_STAGE] = "every episode draws shares of its own, so there is no stage to be told."
+    if config.mix is not None or bundled_file(schedule_folder(), bundled_name(config.stage), config.n_agents) is None:
+        rows[SCHEDULE] = "no schedule is bundled for this population; `edgeworth designers search --schedule` finds one."
+    return rows
 
 
 @dataclass(frozen=True)
@@ -57,28 +77,66 @@ class Row:
     score: Estimate
     over_best_constant: Estimate
     """Paired difference to the better of the two constants, on the same markets."""
+    over_own_constant: Estimate | None = None
+    """Of a schedule: paired difference to the best constant of the very population."""
     posted: Mapping[str, int] | None = None
     """Of a language model: whose mechanisms were posted, over all markets and steps."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        told = {} if self.posted is None else {"posted": dict(self.posted)}
+        told: dict[str, Any] = {} if self.posted is None else {"posted": dict(self.posted)}
+        if self.over_own_constant is not None:
+            told["over_own_constant"] = self.over_own_constant.as_dict()
         return {"designer": self.designer, "score": self.score.as_dict(), "over_best_constant": self.over_best_constant.as_dict(), **told}
 
 
-def auction_yardstick(config: AuctionConfig, episodes: int, seed: int, progress: Progress, placed: PlacedModel | None = None) -> list[Row]:
+class Scale(NamedTuple):
+    """The rows of one population, and what is to be said of them."""
+
+    rows: list[Row]
+    notes: list[str]
+
+
+def auction_yardstick(
+    config: AuctionConfig,
+    episodes: int,
+    seed: int,
+    progress: Progress,
+    placed: PlacedModel | None = None,
+    budget: SearchBudget = QUICK,
+) -> Scale:
     """Every designer on one population, and a language model where one is given."""
-    makers = {name: make for name, make in ROWS.items() if not (name.startswith("oracle") and config.stage in NO_ORACLE)}
-    total, scores = len(makers) + (placed is not None), {}
-    for done, (name, make) in enumerate(makers.items()):
+    wanted = makers(config, budget)
+    notes = [f"A row is missing: {name}: {made}" for name, made in wanted.items() if isinstance(made, str)]
+    present = {name: made for name, made in wanted.items() if not isinstance(made, str)}
+    total, scores = len(present) + (placed is not None), {}
+    for done, (name, make) in enumerate(present.items()):
         progress(name, done, total)
-        scores[name] = play(make(), config, episodes, seed).mean(axis=1)
-    best = max((scores[name] for name in makers if name.startswith("best constant")), key=lambda values: float(values.mean()))
-    rows = [Row(name, mean(values), paired_difference(values, best)) for name, values in scores.items()]
+        designer = make()
+        scores[name] = play(designer, config, episodes, seed).mean(axis=1)
+        notes += [f"{name}: {note}." for note in designer.assumed]
+    best = max((scores[name] for name in present if name.startswith("best constant")), key=lambda values: float(values.mean()))
+    rows = [
+        Row(
+            name,
+            mean(values),
+            paired_difference(values, best),
+            over_own_constant=_over_own(config, values, seed) if name == SCHEDULE else None,
+        )
+        for name, values in scores.items()
+    ]
     if placed is not None:
         rows.append(_model_row(placed, config, seed, best[: placed.episodes], progress, total))
     progress("done", total, total)
-    return rows
+    return Scale(rows, notes)
+
+
+def _over_own(config: AuctionConfig, values: NDArray[np.float64], seed: int) -> Estimate | None:
+    """What a schedule gains over the best constant of its population, on the same markets."""
+    if config.stage not in BUNDLED:
+        return None
+    own = play(Fixed(bundled_name(config.stage)), config, len(values), seed).mean(axis=1)
+    return paired_difference(values, own)
 
 
 def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDArray[np.float64], progress: Progress, total: int) -> Row:
@@ -91,4 +149,4 @@ def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDAr
     stepped(0)
     values = play(placed.designer, config, placed.episodes, seed, stepped).mean(axis=1)
     posted = {whose: number - before[whose] for whose, number in placed.designer.counters["posted"].items()}
-    return Row(placed.label, mean(values), paired_difference(values, best), posted)
+    return Row(placed.label, mean(values), paired_difference(values, best), posted=posted)

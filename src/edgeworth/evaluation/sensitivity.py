@@ -1,7 +1,7 @@
 """How much each field of a mechanism matters: the change of mean R when that field alone moves, population by population.
 
 Every variant meets the markets that the base mechanism met (common random numbers), so each change is a paired difference, episode by
-episode. The base is the stage's best mechanism, from the box, or one that the user gives.
+episode. The base is the stage's best bundled mechanism, or one that the user gives.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.fixed import boxed_mechanism, mechanism_names
+from edgeworth.agents.designers.bundled import bundled_name
+from edgeworth.agents.designers.fixed import mechanism_names
 from edgeworth.agents.designers.search import mean_scores
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption
@@ -75,14 +76,12 @@ def levels_of(field: str, base: Any) -> list[Any]:
     return sorted({*(RESERVES if field == "reserve_price" else PENALTIES), base})
 
 
-def best_mechanism(stage: str) -> DaedalusAction:
-    """The best constant mechanism known for a population."""
-    name = f"stage_{stage}" if stage.isdigit() else stage
-    if name not in mechanism_names():
-        raise InvalidOption(
-            f"No best mechanism is known for stage {stage!r}; give a base with --mechanism. Known: {', '.join(mechanism_names())}."
-        )
-    return boxed_mechanism(name)
+def best_name(stage: str) -> str:
+    """The bundled name of the best constant mechanism of a population."""
+    if bundled_name(stage) not in mechanism_names():
+        known = ", ".join(mechanism_names())
+        raise InvalidOption(f"No best mechanism is known for stage {stage!r}; give a base with --mechanism. Known: {known}.")
+    return bundled_name(stage)
 
 
 def sensitivity(

@@ -1,7 +1,7 @@
 """Designers behind the server: who can be asked for a mechanism, and a desk before each.
 
-Offered are those that need not know more than a client can show. `oracle` would have to be told the truth, `fixed` is whatever the client
-would post anyway. A designer answers for itself or fails: nobody stands in for it.
+Offered are those that need not know more than a client can show. `oracle` and `told_stage` would have to be told the truth, `fixed` and
+`schedule` are what the client could post anyway. A designer answers for itself or fails: nobody stands in for it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PlainWorker:
         assert self.designer is not None
         seed = int(generator(question.seed, question.round_number).integers(2**62))
         self.designer.begin(AuctionConfig(n_agents=question.bidders, episode_length=question.episode_length), 1, seed)
-        return Designed(action_of(self.designer.design(question.view())[0]))
+        return Designed(action_of(self.designer.design(question.view())[0]), self.designer.assumed)
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -91,6 +91,7 @@ class LearningWorker(PlainWorker):
         """What it would post now; where the steps are not known, what it would post without having learned anything."""
         designer = self.designer
         assert isinstance(designer, Adaptive)
+        designer.prepare(question.bidders)
         trail = question.trail(1 + max(step for step, _ in designer.revisions))
         if trail is None:
             return self._unlearned(designer, question)
@@ -104,7 +105,7 @@ class LearningWorker(PlainWorker):
             designer.in_force = np.array([place])
             designer.design(view)
         chosen = int(designer.forecast[0].argmax()) if designer.forecast.any() else designer.probe
-        said = [] if question.n_agents is not None else question.unknown()[:1]
+        said = [*designer.assumed, *([] if question.n_agents is not None else question.unknown()[:1])]
         if foreign:
             steps = ", ".join(map(str, foreign))
             said.append(f"step {steps}: played under mechanisms that are not in its library, so nothing was learned from them")
@@ -119,7 +120,7 @@ class LearningWorker(PlainWorker):
         place = None if question.mechanism is None else self._place(designer, question.view())
         posts = "the mechanism in force stays" if place is not None else "it posts what does well in markets that it knows nothing of"
         said = f"earlier steps: not known, so it learned nothing from them and {posts}; with a session_id it sees them"
-        return Designed(action_of(designer.library[designer.probe if place is None else place]), (said,))
+        return Designed(action_of(designer.library[designer.probe if place is None else place]), (said, *designer.assumed))
 
 
 class ModelWorker:

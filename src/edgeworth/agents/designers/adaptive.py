@@ -2,7 +2,8 @@
 
 It is never told the population. The first step plays a mechanism that does well everywhere; after it, and after each of the next few, the
 forecast of every mechanism in its library is revised by what was seen (`forecast`) and the best one is posted. What it knows beforehand is
-only from which family of populations markets come, its prior: the equal mixture of the `stages`, or `mixed`.
+how many bidders there are, which is public, and from which family of populations markets come, its prior: the equal mixture of the
+`stages`, or `mixed`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.bundled import CHECKPOINTS, USUAL_BIDDERS, Bundled, bundled_file, numbered
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.fixed import boxed_mechanism
-from edgeworth.agents.designers.forecast import load_revisions, revise, seen_of
+from edgeworth.agents.designers.forecast import Revisions, load_revisions, revise, seen_of
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError, UnknownName
 from edgeworth.games.auction.action import mechanism_rows
@@ -24,33 +26,48 @@ from edgeworth.games.auction.state import SCORES
 
 PRIORS = ("stages", "mixed")
 LIBRARY = ("stage_0", "stage_1", "stage_2", "stage_3", "stage_4", "mixed", "stages")
-"""The mechanisms it chooses from, by their names in the box."""
-CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
+"""The mechanisms it chooses from, by their bundled names."""
 
 
-def library_rows() -> Rows:
-    """The library as the market reads it."""
-    return mechanism_rows([boxed_mechanism(name) for name in LIBRARY])
+def library_rows(n_agents: int = USUAL_BIDDERS) -> Rows:
+    """The library for so many bidders as the market reads it."""
+    return mechanism_rows([boxed_mechanism(name, n_agents) for name in LIBRARY])
 
 
-def forecast_file(prior: str) -> Path:
-    """Where the forecasts fitted for a prior are kept."""
-    return CHECKPOINTS / f"adaptive_{prior}.npz"
+def forecast_file(prior: str, n_agents: int = USUAL_BIDDERS) -> Path:
+    """Where the forecasts fitted for a prior and a number of bidders are kept."""
+    return numbered(CHECKPOINTS, f"adaptive_{prior}", n_agents, "npz")
 
 
 class Adaptive(Designer):
     """Looks at the market and posts what its forecast likes best."""
 
+    library: Rows
+    revisions: Revisions
+
     def __init__(self, prior: str = "stages") -> None:
         if prior not in PRIORS:
             raise UnknownName("prior of the adaptive designer", prior, PRIORS)
-        if not forecast_file(prior).is_file():
-            raise DataError(forecast_file(prior), f"is missing; `edgeworth designers fit --prior {prior}` makes it in some minutes.")
-        self.library = library_rows()
-        self.probe = LIBRARY.index(prior)
-        self.revisions = load_revisions(forecast_file(prior))
+        self.prior, self.probe = prior, LIBRARY.index(prior)
+        self._read: dict[int, tuple[Rows, Revisions]] = {}
+        self.prepare(USUAL_BIDDERS)
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
+    def prepare(self, n_agents: int) -> None:
+        """Take up the library and the forecasts for so many bidders, or for the nearest number that was fitted."""
+        bundled = self._bundled(n_agents)
+        if bundled.n_agents not in self._read:
+            self._read[bundled.n_agents] = library_rows(bundled.n_agents), load_revisions(bundled.path)
+        (self.library, self.revisions), self.assumed = self._read[bundled.n_agents], bundled.notes
+
+    def _bundled(self, n_agents: int) -> Bundled:
+        bundled = bundled_file(CHECKPOINTS, f"adaptive_{self.prior}", n_agents, "npz")
+        if bundled is None:
+            missing = forecast_file(self.prior, n_agents)
+            raise DataError(missing, f"is missing; `edgeworth designers fit --prior {self.prior}` makes it in some minutes.")
+        return bundled
+
+    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+        self.prepare(config.n_agents)
         self.in_force = np.full(size, self.probe)
         self.forecast = np.zeros((size, len(LIBRARY)))
 

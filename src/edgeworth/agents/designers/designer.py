@@ -1,14 +1,14 @@
 """What a designer is: it looks at what the market shows, and posts a mechanism.
 
 Designers work on whole batches: a `MarketView` holds what may be seen of N markets at the same step, `design` answers with N mechanisms.
-A designer that learns within an episode keeps its own notes; `begin` opens a fresh page. Only a designer that says so
-(`knows_population`) is told which recipe of the population table each market was drawn from.
+A designer that learns within an episode keeps its own notes; `begin` opens a fresh page. Only a designer that says so (`knows`) is told
+more than any other: which recipe of the population table each market was drawn from, or the composition itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +17,34 @@ from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.market_view import MarketView, Notebook
 
+Knowledge = Literal["nothing", "stage", "composition"]
+TRUTH: dict[Knowledge, str] = {"stage": "stage", "composition": "count"}
+"""Where a market's record holds what such a designer is told."""
+
 
 class Designer:
     """Posts a mechanism for every market of a batch, step by step."""
 
-    knows_population: ClassVar[bool] = False
-    """Whether it is told what no honest designer knows."""
+    knows: ClassVar[Knowledge] = "nothing"
+    """What it is told that no honest designer knows."""
+    assumed: tuple[str, ...] = ()
+    """What it went by instead of what it did not have for this episode, such as files made for another number of bidders."""
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
-        """A new episode of `size` markets; `recipes` are the rows of the population table, for designers that know."""
+    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+        """A new episode of `size` markets.
+
+        `told` is for designers that know: the row of the population table of each market, shape (size,), or the number of bidders of
+        each type, shape (size, types).
+        """
 
     def design(self, view: MarketView) -> Rows:
         """One mechanism per market."""
         raise NotImplementedError
+
+
+def told_to(designer: Designer, markets: Rows) -> NDArray[np.int64] | None:
+    """What a designer is told of markets whose episode has begun."""
+    return markets[TRUTH[designer.knows]].copy() if designer.knows in TRUTH else None
 
 
 def play(
@@ -42,7 +57,7 @@ def play(
     batch = MarketBatch(config, episodes)
     batch.seed(seed)
     batch.reset()
-    designer.begin(config, episodes, seed, batch.markets["stage"].copy() if designer.knows_population else None)
+    designer.begin(config, episodes, seed, told_to(designer, batch.markets))
     scores = np.zeros((episodes, config.episode_length))
     notebook = Notebook(batch)
     for step in range(config.episode_length):

@@ -1,7 +1,8 @@
-"""Fixed designer: the same mechanism for ever, from a file or from the box.
+"""Fixed designer: the same mechanism for ever, from a file or a bundled one.
 
-The box (`configs/mechanisms/`) holds the published "robust" mechanism, `informed_greedy`, and the best constant mechanisms that
-`edgeworth designers search` found for the five stages, for `mixed`, and for the equal mixture of the stages.
+`configs/mechanisms/` holds the published "robust" mechanism, `informed_greedy`, and the best constant mechanisms that
+`edgeworth designers search` found for the five stages, for `mixed`, and for the equal mixture of the stages, each for several numbers
+of bidders. A name means the one for the market's number of bidders.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.bundled import USUAL_BIDDERS, bundled_file, bundled_names, mechanism_folder
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.config import AuctionConfig, config_folder
+from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, mechanism_rows, read_mechanism
 from edgeworth.games.auction.batch import Rows, constant_rows
@@ -20,30 +22,37 @@ from edgeworth.games.auction.market_view import MarketView
 
 
 def mechanism_names() -> list[str]:
-    """The mechanisms in the box."""
-    return sorted(path.stem for path in (config_folder() / "mechanisms").glob("*.json"))
+    """The bundled mechanisms, whatever the number of bidders."""
+    return bundled_names(mechanism_folder())
 
 
-def boxed_mechanism(name: str) -> DaedalusAction:
-    """A mechanism from the box by name, or from a JSON file by its path."""
+def find_mechanism(name: str, n_agents: int = USUAL_BIDDERS) -> tuple[DaedalusAction, tuple[str, ...]]:
+    """A bundled mechanism by name, or one from a JSON file by its path, and what is to be said of it."""
     if isinstance(name, str) and name.endswith(".json"):
-        return read_mechanism(Path(name))
-    if name not in mechanism_names():
+        return read_mechanism(Path(name)), ()
+    bundled = bundled_file(mechanism_folder(), name, n_agents) if name in mechanism_names() else None
+    if bundled is None:
         raise UnknownName("mechanism", name, mechanism_names())
-    return read_mechanism(config_folder() / "mechanisms" / f"{name}.json")
+    return read_mechanism(bundled.path), bundled.notes
+
+
+def boxed_mechanism(name: str, n_agents: int = USUAL_BIDDERS) -> DaedalusAction:
+    """A bundled mechanism by name for so many bidders, or one from a JSON file by its path."""
+    return find_mechanism(name, n_agents)[0]
 
 
 class Fixed(Designer):
-    """Posts one mechanism at every step: `mechanism` is a name from the box, a JSON file, or a mechanism itself."""
+    """Posts one mechanism at every step: `mechanism` is a bundled name, a JSON file, or a mechanism itself."""
 
     def __init__(self, mechanism: str | DaedalusAction | None = None) -> None:
         if mechanism is None:
-            raise InvalidOption(
-                f"The fixed designer needs a mechanism: a JSON file, or one of {', '.join(mechanism_names())} from the box."
-            )
+            raise InvalidOption(f"The fixed designer needs a mechanism: a JSON file, or one of {', '.join(mechanism_names())}.")
+        self.given = mechanism
         self.mechanism = mechanism if isinstance(mechanism, DaedalusAction) else boxed_mechanism(mechanism)
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+        if isinstance(self.given, str):
+            self.mechanism, self.assumed = find_mechanism(self.given, config.n_agents)
         self.rows = constant_rows(mechanism_rows([self.mechanism])[0], size)
 
     def design(self, view: MarketView) -> Rows:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.agents.designers.fixed import boxed_mechanism, find_mechanism
 from edgeworth.agents.questions import ask_once, client_for, judged
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import FallbackUsed, IllegalAction, ModelUnavailable, UnknownName
@@ -105,6 +105,7 @@ class LanguageModel(Designer):
         self._names = sorted(self.prompt.names)
         self.remembers = remembers
         self.on_rejection = on_rejection
+        self._given_opening = opening
         self.opening = opening if isinstance(opening, DaedalusAction) else boxed_mechanism(opening)
         self.client = client_for(LanguageModel, client, model, cache=cache, replay=replay, **client_options)
         self.verdicts: tuple[Verdict, ...] = ()
@@ -125,8 +126,10 @@ class LanguageModel(Designer):
             self.client.check()
             self._is_checked = True
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
         self.check()
+        if isinstance(self._given_opening, str):
+            self.opening, self.assumed = find_mechanism(self._given_opening, config.n_agents)
         self._episode_seed, self.verdicts = seed, ()
 
     def design(self, view: MarketView) -> Rows:

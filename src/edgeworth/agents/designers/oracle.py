@@ -1,62 +1,47 @@
-"""Oracle designer: told the population, it posts the best constant mechanism that a search found for it.
+"""Oracle designer: told how many bidders of each type there are, it posts the best constant mechanism known for that composition.
 
-For the stages and `mixed` the search has been run (`configs/mechanisms/`); any other population is searched on the spot, on markets
-that are never played afterwards. A bound for designers that keep one mechanism; one that adapts could in principle do better.
+The mechanisms come from a library by composition (`composition_library`, `edgeworth designers library`), which is bundled for eight
+bidders; other numbers of bidders use the composition with the nearest shares. The upper end of the scale for designers that keep one
+mechanism through an episode.
 """
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.bundled import CHECKPOINTS, bundled_file, numbered
+from edgeworth.agents.designers.composition_library import LIBRARY_NAME, CompositionLibrary, load_library
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.designers.fixed import boxed_mechanism
-from edgeworth.agents.designers.search import Progress, SearchBudget, search_mechanism
+from edgeworth.agents.designers.told_stage import is_calibrated
 from edgeworth.config import AuctionConfig
-from edgeworth.games.auction.action import mechanism_rows
+from edgeworth.errors import DataError
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
-from edgeworth.games.auction.model import MarketModel
-from edgeworth.games.auction.population import HELD_OUT, STAGES
-from edgeworth.games.auction.state import MECHANISM
-
-SEARCH_SEED = 4_000_000_000
-CALIBRATED_BIDDERS = 8
 
 
 class Oracle(Designer):
-    """Knows which population it faces."""
+    """Knows the composition of every market: how many bidders of each type."""
 
-    knows_population = True
+    knows = "composition"
 
-    def __init__(self, budget: SearchBudget | None = None, progress: Progress | None = None) -> None:
-        self.budget = budget
-        self.progress = progress
+    def __init__(self, library: CompositionLibrary | None = None) -> None:
+        self.library = library
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
-        rows = np.zeros(size, MECHANISM)
-        recipes = np.zeros(size, np.int64) if recipes is None else recipes
-        for recipe in np.unique(recipes):
-            rows[recipes == recipe] = self.best_for(self.population(config, int(recipe)))
-        self.rows = rows
+    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+        library, self.assumed = (self.library, ()) if self.library is not None else self._bundled(config.n_agents)
+        if not is_calibrated(config):
+            self.assumed += ("the library of compositions was made for the calibrated market",)
+        compositions = library.compositions[:1] if told is None else told
+        self.rows = np.broadcast_to(library.mechanisms_for(compositions), size).copy()
+
+    def _bundled(self, n_agents: int) -> tuple[CompositionLibrary, tuple[str, ...]]:
+        bundled = bundled_file(CHECKPOINTS, LIBRARY_NAME, n_agents, "npz")
+        if bundled is None:
+            raise DataError(
+                numbered(CHECKPOINTS, LIBRARY_NAME, n_agents, "npz"), "is missing; `edgeworth designers library` makes it in some minutes."
+            )
+        return load_library(bundled.path), bundled.notes
 
     def design(self, view: MarketView) -> Rows:
         return self.rows
-
-    def population(self, config: AuctionConfig, recipe: int) -> AuctionConfig:
-        """The population that a market of this recipe was drawn from."""
-        families = {"stages": [str(k) for k in range(STAGES)], "held_out": [f"held_out_{k}" for k in range(HELD_OUT)]}
-        if config.mix is None and config.stage in families:
-            return dataclasses.replace(config, stage=families[config.stage][recipe])
-        return config
-
-    def best_for(self, config: AuctionConfig) -> np.void:
-        """The best constant mechanism for a population: from the box if it is there, else by search."""
-        boxed = {**{str(k): f"stage_{k}" for k in range(STAGES)}, "mixed": "mixed"}
-        calibrated = config.n_agents == CALIBRATED_BIDDERS and not config.freeze and MarketModel.from_options(config.model) == MarketModel()
-        if config.mix is None and config.stage in boxed and calibrated:
-            found: np.void = mechanism_rows([boxed_mechanism(boxed[config.stage])])[0]
-            return found
-        return search_mechanism(config, SEARCH_SEED, self.budget, progress=self.progress).mechanism

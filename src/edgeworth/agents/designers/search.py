@@ -1,14 +1,16 @@
-"""Search for the best constant mechanism of a population: random designs, halved by their scores, then bred and polished.
+"""Search for the best constant mechanism of a population, one auction format after the other.
 
-Every comparison is on identical markets (common random numbers), every round on fresh ones, so that luck does not accumulate in the
-winner; the score that is reported comes from markets that the search never saw. First come many random designs on few markets, fewer on
-more (successive halving: Jamieson and Talwalkar 2016), then generations of single-field changes to the survivors, then small steps
-of the numbers on many markets.
+The formats have optima of their own, and a search over all of them at once settles too soon for one; so each is searched by itself, with
+restarts, and their winners meet at the end. Every comparison is on identical markets (common random numbers), every round on fresh
+ones, so that luck does not accumulate in the winner; the scores that are reported come from markets that the search never saw. A run
+tries many random designs on few markets, fewer on more (successive halving: Jamieson and Talwalkar 2016), then breeds generations of
+single-field changes to the survivors, then takes small steps of the numbers on many markets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,113 +18,186 @@ from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import CHOICES, FIELDS, HIGHEST, NUMBERS, random_mechanisms
-from edgeworth.games.auction.batch import MarketBatch, Rows, constant_rows
-from edgeworth.games.auction.vocabulary import ALLOW
+from edgeworth.games.auction.batch import MarketBatch, Rows
+from edgeworth.games.auction.vocabulary import ALLOW, AUCTION_TYPES
 from edgeworth.seeding import generator
 
 Progress = Callable[[str, int, int], None]
+FixedFields = Mapping[str, int | float | bool]
+
+FORMAT = "auction_type"
+FIRST_ROUND, ROUND_WIDTH = 1_000_000, 100_000
+"""Where the markets of the first round begin, from the seed, and how far apart those of two rounds are."""
 
 
 @dataclass(frozen=True)
 class SearchBudget:
-    """How hard to search."""
+    """How hard to search; the defaults take about a minute for eight bidders on one core."""
 
-    candidates: int = 3000
-    """Random designs at the start."""
+    restarts: int = 2
+    """Runs per auction format, each from random designs of its own."""
+    candidates: int = 600
+    """Random designs at the start of a run."""
     first_markets: int = 8
     """Markets on which each of them is tried."""
     halvings: int = 3
     """Rounds in which a quarter survives and meets four times as many markets."""
-    generations: int = 12
+    generations: int = 9
     """Generations of single-field changes."""
-    parents: int = 24
+    parents: int = 12
     """Survivors of a generation."""
-    markets: int = 96
+    markets: int = 64
     """Markets per design in a generation."""
-    finalists: int = 12
-    """Designs that are polished and compared at the end."""
-    final_markets: int = 1600
-    """Markets on which finalists are compared, and on which the winner is scored again."""
+    finalists: int = 6
+    """Designs that are polished, and those that meet the other restarts' at the end."""
+    final_markets: int = 2000
+    """Markets on which finalists are compared, and on which the winners are scored again."""
+
+    def scaled(self, effort: float) -> SearchBudget:
+        """The same search with so many times the episodes."""
+        parts = ("candidates", "markets", "final_markets")
+        return dataclasses.replace(self, **{name: max(4, round(effort * getattr(self, name))) for name in parts})
+
+
+QUICK = SearchBudget(restarts=1, candidates=160, halvings=2, generations=6, parents=6, markets=48, finalists=3, final_markets=800)
+"""About a tenth of the default: for populations that are searched by the way, best with designs to start from."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The best mechanism found, and its scores on markets that the search never saw."""
+    """The best mechanism of every format, the best of them first, and their scores on markets that the search never saw."""
 
-    mechanism: np.void
+    mechanisms: Rows
     scores: NDArray[np.float64]
+    """Shape (formats, markets)."""
+
+    @property
+    def mechanism(self) -> np.void:
+        """The best of all."""
+        best: np.void = self.mechanisms[0]
+        return best
+
+    def by_format(self) -> dict[str, NDArray[np.float64]]:
+        """The scores of each format's winner, the best first."""
+        return {AUCTION_TYPES[int(row[FORMAT])]: scores for row, scores in zip(self.mechanisms, self.scores, strict=True)}
 
 
-def mean_scores(mechanisms: Rows, config: AuctionConfig, markets: int, seed: int, threads: int = 1) -> NDArray[np.float64]:
-    """Mean score of every mechanism over whole episodes, each on the same `markets` markets; shape (mechanisms, markets)."""
-    batch = MarketBatch(config, len(mechanisms) * markets)
-    batch.seed(np.tile(np.arange(seed, seed + markets), len(mechanisms)))
+def mean_scores(designs: Rows, config: AuctionConfig, markets: int, seed: int, threads: int = 1) -> NDArray[np.float64]:
+    """Mean score of every design over whole episodes, each on the same `markets` markets; shape (designs, markets).
+
+    A design is a mechanism, or a schedule of one per step: an array of shape (designs,) or (designs, steps).
+    """
+    batch = MarketBatch(config, len(designs) * markets)
+    batch.seed(np.tile(np.arange(seed, seed + markets), len(designs)))
     batch.reset()
-    scores = batch.play_constant(np.repeat(mechanisms, markets), threads=threads)
-    means: NDArray[np.float64] = scores.mean(axis=1).reshape(len(mechanisms), markets)
+    repeated = np.repeat(designs, markets, axis=0)
+    scores = batch.play_constant(repeated, threads=threads) if designs.ndim == 1 else batch.play_schedule(repeated, threads)
+    means: NDArray[np.float64] = scores.mean(axis=1).reshape(len(designs), markets)
     return means
+
+
+class Contest:
+    """Rounds of comparison: all designs of a round meet the same markets, no two rounds do."""
+
+    def __init__(self, config: AuctionConfig, seed: int, threads: int, rounds: int, progress: Progress | None) -> None:
+        self.config, self.threads, self.rounds, self.progress = config, threads, rounds, progress
+        self.fresh, self.done = seed + FIRST_ROUND, 0
+
+    def scores(self, designs: Rows, markets: int, what: str) -> NDArray[np.float64]:
+        """The scores of a round, shape (designs, markets)."""
+        scores = mean_scores(designs, self.config, markets, self.fresh, self.threads)
+        self.fresh += ROUND_WIDTH
+        self.done += 1
+        if self.progress is not None:
+            self.progress(what, self.done, self.rounds)
+        return scores
+
+    def best(self, designs: Rows, markets: int, keep: int, what: str) -> Rows:
+        """The best designs of a round, best first."""
+        designs = distinct(designs)
+        order = np.argsort(-self.scores(designs, markets, what).mean(axis=1), kind="stable")
+        kept: Rows = designs[order[:keep]]
+        return kept
 
 
 def search_mechanism(
     config: AuctionConfig,
     seed: int = 0,
     budget: SearchBudget | None = None,
-    fixed: dict[str, int | float | bool] | None = None,
+    fixed: FixedFields | None = None,
     threads: int = 1,
     progress: Progress | None = None,
+    start: Rows | None = None,
 ) -> Found:
-    """The best constant mechanism for a population that is known; `fixed` holds fields (as rows hold them) that may not change."""
+    """The best constant mechanisms for a population that is known, one per format.
+
+    `fixed` holds fields (as rows hold them) that may not change; `start` holds designs that take part from the first generation, each in
+    every format.
+    """
     budget = SearchBudget() if budget is None else budget
-    rng = generator(seed)
-    fresh = iter(range(seed + 1_000_000, 2**62, 100_000))  # a new range of markets for every round
-    rounds = budget.halvings + budget.generations + 3
-    done = 0
+    fixed = dict(fixed or {})
+    formats = [int(fixed[FORMAT])] if FORMAT in fixed else list(range(len(AUCTION_TYPES)))
+    rounds = len(formats) * (budget.restarts * (budget.halvings + budget.generations + 2) + 1) + 2
+    contest, rng = Contest(config, seed, threads, rounds, progress), generator(seed)
+    winners = []
+    for kind in formats:
+        held_here = {**fixed, FORMAT: kind}
+        finalists = [run(contest, rng, budget, held_here, AUCTION_TYPES[kind], start) for _ in range(budget.restarts)]
+        winners.append(contest.best(np.concatenate(finalists), budget.final_markets, 1, f"{AUCTION_TYPES[kind]}, choosing"))
+    ranked = contest.best(held(rounded(np.concatenate(winners)), fixed), budget.final_markets, len(formats), "comparing formats")
+    return Found(ranked, contest.scores(ranked, budget.final_markets, "scoring"))
 
-    def rank(designs: Rows, markets: int, keep: int, what: str) -> Rows:
-        nonlocal done
-        scores = mean_scores(designs, config, markets, next(fresh), threads).mean(axis=1)
-        done += 1
-        if progress is not None:
-            progress(what, done, rounds)
-        return designs[np.argsort(-scores, kind="stable")[:keep]]
 
-    designs = held(random_mechanisms(rng, budget.candidates), fixed)
-    markets = budget.first_markets
+def run(contest: Contest, rng: np.random.Generator, budget: SearchBudget, fixed: FixedFields, name: str, start: Rows | None) -> Rows:
+    """One run within a format: its finalists, best first."""
+    designs, markets = held(random_mechanisms(rng, budget.candidates), fixed), budget.first_markets
     for _ in range(budget.halvings):
-        designs = rank(designs, markets, max(budget.parents, len(designs) // 4), "halving")
+        designs = contest.best(designs, markets, max(budget.parents, len(designs) // 4), f"{name}, halving")
         markets *= 4
+    if start is not None:
+        designs = np.concatenate([held(start.copy(), fixed), designs])
+    free = [field for field in FIELDS if field not in fixed]
     for generation in range(budget.generations):
         reach = 1.0 - generation / (budget.generations + 1)
-        children = held(changed_fields(designs, rng, reach), fixed)
-        designs = rank(np.concatenate([designs, children]), budget.markets, budget.parents, "breeding")
-    designs = rank(designs, budget.final_markets // 4, budget.finalists, "choosing")
+        children = changed_fields(designs[: budget.parents], rng, reach, free)
+        designs = contest.best(np.concatenate([designs, children]), budget.markets, budget.parents, f"{name}, breeding")
+    designs = contest.best(designs, budget.final_markets // 4, budget.finalists, f"{name}, choosing")
     polished = np.concatenate([designs, held(small_steps(designs, rng), fixed)])
-    designs = rank(polished, budget.final_markets // 4, budget.finalists, "polishing")
-    best = rank(designs, budget.final_markets, 1, "choosing")
-    return Found(best[0], mean_scores(best, config, budget.final_markets, next(fresh), threads)[0])
+    return contest.best(polished, budget.final_markets // 4, max(1, budget.finalists // 2), f"{name}, polishing")
 
 
-def held(designs: Rows, fixed: dict[str, int | float | bool] | None) -> Rows:
+def held(designs: Rows, fixed: FixedFields | None) -> Rows:
     """The designs with some fields set."""
     for name, value in (fixed or {}).items():
         designs[name] = value
     return designs
 
 
-def changed_fields(designs: Rows, rng: np.random.Generator, reach: float) -> Rows:
+def distinct(designs: Rows) -> Rows:
+    """Every design once, in the order of its first appearance."""
+    once = {tuple(values): place for place, values in reversed(list(enumerate(designs.tolist())))}  # bytes would hold padding
+    kept: Rows = designs[sorted(once.values())]
+    return kept
+
+
+def changed_fields(designs: Rows, rng: np.random.Generator, reach: float, fields: Sequence[str] = FIELDS) -> Rows:
     """For every design and field, one copy in which that field alone is drawn anew (numbers: moved by up to their range times reach)."""
     changed = []
-    for name in FIELDS:
+    for name in fields:
         copies = designs.copy()
-        if name in NUMBERS:
-            moved = copies[name] + reach * HIGHEST[name] * rng.normal(0.0, 0.2, len(copies))
-            copies[name] = np.clip(moved, 0.0, HIGHEST[name])
-        elif name in CHOICES:
-            copies[name] = (copies[name] + rng.integers(1, len(CHOICES[name]), len(copies))) % len(CHOICES[name])
-        else:
-            copies[name] = ~copies[name]
+        copies[name] = redrawn(copies[name], name, rng, reach)
         changed.append(copies)
     return np.concatenate(changed)
+
+
+def redrawn(values: NDArray[np.generic], name: str, rng: np.random.Generator, reach: float) -> NDArray[np.generic]:
+    """Other values for a field: words and flags change, numbers move by up to their range times reach."""
+    if name in NUMBERS:
+        moved = values.astype(np.float64) + reach * HIGHEST[name] * rng.normal(0.0, 0.2, len(values))
+        return np.clip(moved, 0.0, HIGHEST[name])
+    if name in CHOICES:
+        return np.asarray((values.astype(np.int64) + rng.integers(1, len(CHOICES[name]), len(values))) % len(CHOICES[name]))
+    return ~values.astype(np.bool_)
 
 
 def small_steps(designs: Rows, rng: np.random.Generator) -> Rows:
@@ -134,11 +209,10 @@ def small_steps(designs: Rows, rng: np.random.Generator) -> Rows:
     return copies
 
 
-def rounded(mechanism: np.void) -> Rows:
-    """A mechanism as people would write it: numbers to two places, no fine that the policy never asks for. An array of one."""
-    row = constant_rows(mechanism, 1)
-    if row["coalition_policy"][0] == ALLOW:
-        row["collusion_penalty"] = 0.0
+def rounded(designs: Rows) -> Rows:
+    """Mechanisms as people would write them: numbers to two places, no fine that the policy never asks for."""
+    rows = designs.copy()
+    rows["collusion_penalty"][rows["coalition_policy"] == ALLOW] = 0.0
     for name in NUMBERS:
-        row[name] = np.round(row[name], 2)
-    return row
+        rows[name] = np.round(rows[name], 2)
+    return rows

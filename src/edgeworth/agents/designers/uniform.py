@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,10 +16,11 @@ from edgeworth.seeding import generator
 
 
 class Uniform(Designer):
-    """Draws every field by chance."""
+    """Draws every field by chance; markets of another kind have draws of their own, so that two cells of a table share none."""
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, recipes: NDArray[np.int64] | None = None) -> None:
-        self.rng = generator(seed)
+    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+        mix = None if config.mix is None else sorted(config.mix.items())
+        self.rng = generator(seed, zlib.crc32(repr((config.stage, mix, config.n_agents, config.episode_length)).encode()))
 
     def design(self, view: MarketView) -> Rows:
         return random_mechanisms(self.rng, view.size)

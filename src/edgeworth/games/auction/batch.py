@@ -81,11 +81,22 @@ class MarketBatch:
         """Play on under one mechanism per market; the score of every step, shape (size, steps). Threads share out whole markets."""
         steps = self.config.episode_length if steps is None else steps
         self._refuse(mechanisms, steps)
+        return self._play(rules.play_constant, mechanisms, steps, threads)
+
+    def play_schedule(self, schedules: Rows, threads: int = 1) -> NDArray[np.float64]:
+        """Play on under a mechanism per market and step, shape (size, steps); the score of every step in the same shape."""
+        if schedules.ndim != 2:
+            raise IllegalAction(f"Schedules of shape {schedules.shape}; expected one mechanism per market and step.", "mechanism")
+        check_rows(schedules.ravel())
+        self._refuse(schedules[:, 0], schedules.shape[1])
+        return self._play(rules.play_schedule, schedules, schedules.shape[1], threads)
+
+    def _play(self, rule: Callable[..., None], mechanisms: Rows, steps: int, threads: int) -> NDArray[np.float64]:
         scores = np.zeros((self.size, steps))
 
         def play(part: slice) -> None:
             desk = np.zeros(1, DESK)
-            rules.play_constant(self.markets[part], mechanisms[part], self.model, desk, self.outcomes[part], steps, scores[part])
+            rule(self.markets[part], mechanisms[part], self.model, desk, self.outcomes[part], steps, scores[part])
 
         share_out(play, self.size, threads)
         return scores

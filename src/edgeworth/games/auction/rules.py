@@ -1,7 +1,7 @@
 """The rules of the auction game, as compiled functions over batches of markets.
 
-`reset_batch` opens markets, `step_batch` runs one step of each, `play_constant` whole episodes under one mechanism each. All randomness
-hangs on the market's own key, so batches can be cut, copied and threaded at will.
+`reset_batch` opens markets, `step_batch` runs one step of each, `play_constant` whole episodes under one mechanism each, `play_schedule`
+under one mechanism per step. All randomness hangs on the market's own key, so batches can be cut, copied and threaded at will.
 """
 
 from __future__ import annotations
@@ -44,6 +44,15 @@ def play_constant(markets: Array, mechanisms: Array, models: Array, desks: Array
     for e in range(markets.shape[0]):
         for t in range(steps):
             run_step(markets[e], mechanisms[e], models[0], desks[0], outcomes[e])
+            scores[e, t] = outcomes[e].composite
+
+
+@compiled_apart
+def play_schedule(markets: Array, schedules: Array, models: Array, desks: Array, outcomes: Array, steps: Int, scores: Array) -> None:
+    """Whole episodes under a mechanism per step: the score of every step, with the last step's outcome."""
+    for e in range(markets.shape[0]):
+        for t in range(steps):
+            run_step(markets[e], schedules[e, t], models[0], desks[0], outcomes[e])
             scores[e, t] = outcomes[e].composite
 
 

@@ -19,6 +19,7 @@ def warm_up() -> None:
     batch.reset()
     batch.step(mechanisms)
     batch.play_constant(mechanisms, 1)
+    batch.play_schedule(mechanisms[:, None])
     room = SaleRoom(AuctionConfig(), 0)
     room.post(action_of(mechanisms[0]))
     room.run_sale()

@@ -1,0 +1,150 @@
+"""How the bundled designers are made: best constants, schedules, forecasts and the library of compositions, with their cards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from edgeworth.agents.designers.adaptive import LIBRARY, Adaptive, forecast_file, library_rows
+from edgeworth.agents.designers.bundled import (
+    CHECKPOINTS,
+    USUAL_BIDDERS,
+    bundled_name,
+    format_folder,
+    mechanism_folder,
+    numbered,
+    read_mechanisms,
+    schedule_folder,
+)
+from edgeworth.agents.designers.composition_library import (
+    LIBRARY_NAME,
+    build_library,
+    cluster_centres,
+    compositions_of,
+    drawn_compositions,
+    save_library,
+    searched_candidates,
+)
+from edgeworth.agents.designers.designer import Designer, play
+from edgeworth.agents.designers.fixed import BestConstant, find_mechanism
+from edgeworth.agents.designers.forecast import FitSettings, fit_revisions, save_revisions
+from edgeworth.agents.designers.oracle import Oracle
+from edgeworth.agents.designers.schedule_search import FoundSchedule, ScheduleBudget, search_schedule
+from edgeworth.agents.designers.search import QUICK, Found, SearchBudget, search_mechanism
+from edgeworth.cli.console import command_line, err, write_json
+from edgeworth.cli.progress import progress
+from edgeworth.config import AuctionConfig
+from edgeworth.evaluation.statistics import mean, paired_difference
+from edgeworth.games.auction.action import action_of, mechanism_rows
+from edgeworth.games.auction.batch import Rows
+
+FRESH = 2**41
+"""Where the markets begin on which a card's scores are measured."""
+OTHER_EFFORT = 0.5
+"""Effort of a search for another number of bidders than the usual one."""
+
+
+def effort_for(n_agents: int) -> float:
+    """How hard to search where nobody says: whole for the usual number of bidders, half for others."""
+    return 1.0 if n_agents == USUAL_BIDDERS else OTHER_EFFORT
+
+
+def constants(config: AuctionConfig, seed: int, effort: float, threads: int, bundle: bool) -> Found:
+    """Search the best constant mechanism of each format, and bundle them if asked."""
+    with progress() as task:
+        show = task(f"population {config.stage}, {config.n_agents} bidders")
+        found = search_mechanism(config, seed, SearchBudget().scaled(effort), threads=threads, progress=show)
+    if bundle:
+        name, actions = bundled_name(config.stage), dumped(found.mechanisms)
+        write_json(numbered(mechanism_folder(), name, config.n_agents), actions[0])
+        write_json(numbered(format_folder(), name, config.n_agents), actions)
+    return found
+
+
+def schedule(config: AuctionConfig, seed: int, effort: float, threads: int, bundle: bool) -> FoundSchedule:
+    """Search the best schedule, from the bundled best constants of each format or, where there are none, from a search for them."""
+    kept = numbered(format_folder(), bundled_name(config.stage), config.n_agents)
+    if kept.is_file():
+        start = mechanism_rows(read_mechanisms(kept))
+    else:
+        start = constants(config, seed, effort, threads, bundle=False).mechanisms
+    with progress() as task:
+        show = task(f"schedule for population {config.stage}, {config.n_agents} bidders")
+        found = search_schedule(config, start, seed, ScheduleBudget().scaled(effort), threads, show)
+    if bundle:
+        write_json(numbered(schedule_folder(), bundled_name(config.stage), config.n_agents), dumped(found.schedule))
+    return found
+
+
+def forecasts(prior: str, n_agents: int, seed: int, markets: int, episodes: int, threads: int, out_file: Path | None) -> None:
+    """Fit the adaptive designer's forecasts; the bundled ones get a card."""
+    config = AuctionConfig(stage=prior, n_agents=n_agents)
+    path = forecast_file(prior, n_agents) if out_file is None else out_file
+    for note in (note for name in LIBRARY for note in find_mechanism(name, n_agents)[1]):
+        err.print(f"{note}.", markup=False)
+    with progress() as task:
+        show = task(f"prior {prior}, {n_agents} bidders")
+        library, probe = library_rows(n_agents), LIBRARY.index(prior)
+        revisions = fit_revisions(library, probe, config, FitSettings(markets=markets), seed, threads, show)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_revisions(path, revisions)
+    err.print(f"Wrote {path} ({path.stat().st_size / 1000:.0f} kB).")
+    if out_file is None:
+        card = {
+            "what": "forecasts of the adaptive designer: ridge regressions, one per step and mechanism in force",
+            "command": command_line(),
+            "prior": prior,
+            "n_agents": n_agents,
+            "library": LIBRARY,
+            "markets": markets,
+            "seeds": f"{seed} to {seed + markets - 1}",
+            **measured(Adaptive(prior), config, episodes),
+        }
+        write_json(path.with_suffix(".json"), card)
+
+
+def composition_library(
+    n_agents: int, clusters: int, markets: int, seed: int, effort: float, episodes: int, threads: int, out_file: Path | None
+) -> dict[str, Any]:
+    """Build the library that the oracle chooses from; its card says what choosing by composition is worth on fresh markets."""
+    path = numbered(CHECKPOINTS, LIBRARY_NAME, n_agents, "npz") if out_file is None else out_file
+    compositions = compositions_of(n_agents)
+    centres = cluster_centres(drawn_compositions(n_agents, seed), clusters, seed)
+    with progress() as task:
+        candidates = searched_candidates(library_rows(n_agents), centres, QUICK.scaled(effort), seed, threads, task("searching"))
+        library = build_library(candidates, compositions, markets, seed, threads, task("comparing"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_library(path, library)
+    err.print(f"Wrote {path} ({path.stat().st_size / 1000:.0f} kB).")
+    card = {
+        "what": "library of mechanisms by composition, for the oracle; other numbers of bidders take the nearest shares",
+        "command": command_line(),
+        "n_agents": n_agents,
+        "compositions": len(compositions),
+        "searched_compositions": centres.tolist(),
+        "candidates": len(candidates),
+        "mechanisms_in_use": len(library.mechanisms),
+        "markets": f"{markets} per candidate and composition",
+        "seeds": f"{seed} to {seed + markets * len(compositions) - 1}",
+        "populations": {
+            stage: measured(Oracle(library), AuctionConfig(stage=stage, n_agents=n_agents), episodes) for stage in ("stages", "mixed")
+        },
+    }
+    write_json(path.with_suffix(".json"), card)
+    return card
+
+
+def measured(designer: Designer, config: AuctionConfig, episodes: int) -> dict[str, Any]:
+    """A designer's score on fresh markets, and what it gains there over the best constant of the population."""
+    scores = play(designer, config, episodes, FRESH).mean(axis=1)
+    constant = play(BestConstant(config.stage), config, episodes, FRESH).mean(axis=1)
+    return {
+        "evaluation_seeds": f"{FRESH} to {FRESH + episodes - 1}",
+        "score": mean(scores).as_dict(),
+        "over_best_constant": paired_difference(scores, constant).as_dict(),
+    }
+
+
+def dumped(mechanisms: Rows) -> list[dict[str, Any]]:
+    """Mechanisms for JSON."""
+    return [action_of(row).model_dump() for row in mechanisms]

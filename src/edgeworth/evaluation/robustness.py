@@ -1,0 +1,180 @@
+"""Which conclusions about mechanisms survive when the constants of the market model are wrong by a factor of two.
+
+First every numeric constant is halved and doubled, and ranked by how much that moves R for a fixed set of mechanisms over the stages. Then
+the most influential ones are halved and doubled again, one at a time, and in each such world the conclusions of the calibrated market
+are drawn anew: which auction format is best at which stage (the best constant of each format, searched again from the calibrated one),
+what each field does to the best mechanism, and what allowing rings costs. A conclusion survives in a world where its effect has the
+same sign, clearly (the 95 % interval excludes zero); it is reversed where the other sign is clear.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from edgeworth.agents.designers.bundled import bundled_file, bundled_name, format_folder, read_mechanisms
+from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.agents.designers.search import SearchBudget, mean_scores, search_mechanism
+from edgeworth.evaluation.model_constants import CALIBRATED, STAGES, Constant, Progress, World, rank_constants, worlds_of
+from edgeworth.evaluation.statistics import Estimate, paired_difference
+from edgeworth.games.auction.action import CHOICES, FLAGS, NUMBERS, DaedalusAction, action_of, mechanism_rows
+from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.vocabulary import AUCTION_TYPES
+
+RING_STAGES = ("3", "4")
+LEVELS = {"reserve_price": (0.0, 0.3, 0.6)}
+PENALTY_LEVELS = (0.0, 1.0, 3.0)
+"""Levels of a number: none, some, much. Its effects are those of the two steps up."""
+
+
+SMALL_SEARCH = SearchBudget(
+    restarts=1, candidates=24, first_markets=8, halvings=1, generations=7, parents=4, markets=40, finalists=3, final_markets=400
+)
+
+
+@dataclass(frozen=True)
+class RobustnessBudget:
+    """How hard to look; the defaults take about twenty minutes on one core."""
+
+    constants: int = 16
+    """The most influential constants that are moved."""
+    influence_markets: int = 40
+    """Markets per mechanism and stage in the ranking of constants."""
+    search: SearchBudget = SMALL_SEARCH
+    """The search for the best constant of each format in every world, from the calibrated one."""
+    markets: int = 500
+    """Markets on which every effect is measured."""
+
+
+QUICK = RobustnessBudget(
+    constants=2,
+    influence_markets=2,
+    search=SearchBudget(
+        restarts=1, candidates=4, first_markets=2, halvings=1, generations=1, parents=2, markets=4, finalists=2, final_markets=8
+    ),
+    markets=20,
+)
+"""For trying the command out: a minute, and numbers that mean nothing."""
+
+
+def start_of(stage: str) -> Rows:
+    """The calibrated best of each format, where that is bundled, else the stage's best."""
+    kept = bundled_file(format_folder(), bundled_name(stage))
+    return mechanism_rows([boxed_mechanism(bundled_name(stage))] if kept is None else read_mechanisms(kept.path))
+
+
+def field_moves(base: DaedalusAction) -> dict[str, tuple[DaedalusAction, DaedalusAction]]:
+    """What each field does from the base: by name of the effect, the mechanism with it and the one without."""
+
+    def moved(field: str, value: Any) -> DaedalusAction:
+        return base.model_copy(update={field: value})
+
+    pairs = {f"{flag}: yes over no": (moved(flag, True), moved(flag, False)) for flag in FLAGS}
+    for field in NUMBERS:
+        levels = LEVELS.get(field, PENALTY_LEVELS)
+        for low, high in itertools.pairwise(levels):
+            pairs[f"{field}: {high:g} over {low:g}"] = moved(field, high), moved(field, low)
+    for policy in CHOICES["coalition_policy"][1:]:
+        pairs[f"coalition_policy: {policy} over allow"] = moved("coalition_policy", policy), moved("coalition_policy", "allow")
+    return pairs
+
+
+def effects_at(world: World, stage: str, budget: RobustnessBudget, seed: int) -> tuple[dict[str, Estimate], dict[str, float]]:
+    """Every effect at a stage of a world, by its name, and the score of each format's best."""
+    config = world.config(stage)
+    found = search_mechanism(config, seed, budget.search, start=start_of(stage))
+    scores = dict(zip((AUCTION_TYPES[int(row["auction_type"])] for row in found.mechanisms), found.mechanisms, strict=True))
+    formats = mean_scores(mechanism_rows([action_of(scores[name]) for name in AUCTION_TYPES]), config, budget.markets, seed)
+    effects = {}
+    for one, other in ((1, 0), (2, 0), (2, 1)):
+        effects[f"format: {AUCTION_TYPES[one]} over {AUCTION_TYPES[other]}"] = paired_difference(formats[one], formats[other])
+    best = action_of(found.mechanism)
+    pairs = field_moves(best)
+    if stage in RING_STAGES:
+        pairs["allow: what it costs the best mechanism"] = best, best.model_copy(update={"coalition_policy": "allow"})
+    distinct = list(dict.fromkeys(mechanism for pair in pairs.values() for mechanism in pair))
+    played = dict(zip(distinct, mean_scores(mechanism_rows(distinct), config, budget.markets, seed), strict=True))
+    effects |= {name: paired_difference(played[with_it], played[without]) for name, (with_it, without) in pairs.items()}
+    return effects, {name: float(formats[place].mean()) for place, name in enumerate(AUCTION_TYPES)}
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A clear effect of the calibrated market, and in how many worlds it is the same, not clear, or reversed."""
+
+    stage: str
+    what: str
+    calibrated: Estimate
+    survives: int
+    unclear: int
+    reversed_in: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        counts = {"survives": self.survives, "unclear": self.unclear, "reversed": len(self.reversed_in)}
+        return {"stage": self.stage, "what": self.what, "calibrated": self.calibrated.as_dict(), **counts, "reversed_in": self.reversed_in}
+
+
+def sign_of(effect: Estimate) -> int:
+    """1 or −1 where the interval excludes zero, else 0."""
+    return int(effect.low > 0.0) - int(effect.high < 0.0)
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """The whole study."""
+
+    influence: list[tuple[Constant, float]]
+    effects: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+    """By world, stage and name."""
+    formats: Mapping[str, Mapping[str, Mapping[str, float]]]
+    """R of each format's best, by world and stage."""
+
+    def conclusions(self) -> list[Conclusion]:
+        """Every clear effect of the calibrated market with its fate in the other worlds."""
+        others, drawn = {name: found for name, found in self.effects.items() if name != CALIBRATED.name}, []
+        for stage, effects in self.effects[CALIBRATED.name].items():
+            for what, effect in effects.items():
+                sign = sign_of(effect)
+                if sign:
+                    signs = {name: sign * sign_of(found[stage][what]) for name, found in others.items()}
+                    survives, unclear = (sum(one == wanted for one in signs.values()) for wanted in (1, 0))
+                    reversed_in = tuple(name for name, one in signs.items() if one == -1)
+                    drawn.append(Conclusion(stage, what, effect, survives, unclear, reversed_in))
+        return drawn
+
+    def best_formats(self) -> dict[str, dict[str, int]]:
+        """By stage, in how many worlds each format's best has the highest mean; the calibrated one is not counted."""
+        worlds = [found for name, found in self.formats.items() if name != CALIBRATED.name]
+        winners = {stage: [max(found[stage], key=lambda kind: found[stage][kind]) for found in worlds] for stage in STAGES}
+        return {stage: {kind: names.count(kind) for kind in AUCTION_TYPES} for stage, names in winners.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "influence": [{"constant": c.path, "value": c.value, "mean_change_of_R": value} for c, value in self.influence],
+            "conclusions": [conclusion.as_dict() for conclusion in self.conclusions()],
+            "best_formats": self.best_formats(),
+            "formats": self.formats,
+            "effects": {
+                world: {stage: {name: effect.as_dict() for name, effect in effects.items()} for stage, effects in stages.items()}
+                for world, stages in self.effects.items()
+            },
+        }
+
+
+def robustness(budget: RobustnessBudget, seed: int, rank: Progress | None = None, progress: Progress | None = None) -> Robustness:
+    """Rank the constants, then draw the conclusions in the calibrated market and in every world."""
+    influence = rank_constants(budget.influence_markets, seed, rank)
+    worlds = [CALIBRATED, *worlds_of([constant for constant, _ in influence[: budget.constants]])]
+    effects: dict[str, dict[str, dict[str, Estimate]]] = {}
+    formats: dict[str, dict[str, dict[str, float]]] = {}
+    for place, world in enumerate(worlds):
+        if progress is not None:
+            progress(world.name, place, len(worlds))
+        found = {stage: effects_at(world, stage, budget, seed) for stage in STAGES}
+        effects[world.name] = {stage: effect for stage, (effect, _) in found.items()}
+        formats[world.name] = {stage: scores for stage, (_, scores) in found.items()}
+    return Robustness(influence, effects, formats)
