@@ -6,11 +6,15 @@ round. Mechanisms are random over their whole ranges. The uncompiled market is t
 NUMBA_DISABLE_JIT=1, which plays a piece whenever it is asked to, so that it takes its turn like everybody else. The prototype is measured
 when its file is named.
 
+An earlier revision is measured when the `src` folder of a checkout of it is named: another process, which plays the same populations under
+mechanisms of the same kind whenever it is asked to.
+
 Two threads against one are wall-clock, over whole episodes; on a busy machine that ratio says more about the neighbours than about us.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -39,6 +43,7 @@ LABELS = {
     "single": "single Gymnasium environment, mixed",
     "uncompiled": "same source uncompiled, mixed",
     **{f"prototype_{stage}": f"prototype, stage {stage}" for stage in STAGES},
+    **{f"before_{stage}": f"earlier revision, stage {stage}" for stage in STAGES},
 }
 
 UNCOMPILED = """
@@ -62,20 +67,51 @@ for line in sys.stdin:
 """
 
 
+EARLIER = """
+import json, sys, time
+from edgeworth.config import AuctionConfig
+from edgeworth.games.auction.action import random_mechanisms
+from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.seeding import generator
+
+seed, size, steps = map(int, sys.argv[1:])
+batches = {}
+for line in sys.stdin:
+    stage, seconds = line.split()
+    if stage not in batches:
+        batches[stage] = MarketBatch(AuctionConfig(stage=stage), size)
+        batches[stage].seed(seed)
+        batches[stage].reset()
+        batches[stage].play_constant(random_mechanisms(generator(seed), size))
+    batch, mechanisms, played = batches[stage], random_mechanisms(generator(seed), size), 0
+    begin = time.process_time()
+    while (elapsed := time.process_time() - begin) < float(seconds):
+        batch.reset()
+        batch.play_constant(mechanisms)
+        played += size * steps
+    print(json.dumps(played / elapsed), flush=True)
+"""
+
+
 def run(
     repeats: int = 5,
     seconds: float = 0.5,
     seed: int = 0,
     prototype: Path | None = None,
+    before: Path | None = None,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any]:
     """Measure everything."""
     table: dict[str, Measure] = {f"batch_{stage}": batch_play(stage, seed) for stage in STAGES}
     table["single"] = single_play(seed)
-    with Uncompiled(seed) as uncompiled:
-        table["uncompiled"] = uncompiled.measure
+    with contextlib.ExitStack() as stack:
+        uncompiled = stack.enter_context(Other(UNCOMPILED, [seed], NUMBA_DISABLE_JIT="1"))
+        table["uncompiled"] = uncompiled.measure("")
         if prototype is not None:
             table.update(prototype_play(prototype, seed))
+        if before is not None:
+            earlier = stack.enter_context(Other(EARLIER, [seed, BATCH, STEPS], PYTHONPATH=str(before.resolve())))
+            table.update({f"before_{stage}": earlier.measure(f"{stage} ") for stage in STAGES})
         rates = measure_rates(table, repeats, seconds, progress, LABELS)
     threads = thread_ratios(seed, repeats, progress)
     return {
@@ -118,16 +154,15 @@ def single_play(seed: int) -> Measure:
     return repeated(play)
 
 
-class Uncompiled:
-    """The same source in an interpreter that compiles nothing."""
+class Other:
+    """The game in an interpreter of its own, with other settings of the environment; it plays a piece whenever it is asked to."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, program: str, arguments: list[int], **environment: str) -> None:
+        self.command = [sys.executable, "-c", program, *map(str, arguments)]
+        self.environment = {**os.environ, **environment}
 
-    def __enter__(self) -> Uncompiled:
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-        command = [sys.executable, "-c", UNCOMPILED, str(self.seed)]
-        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __enter__(self) -> Other:
+        self.process = subprocess.Popen(self.command, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,12 +170,16 @@ class Uncompiled:
         self.process.stdin.close()
         self.process.wait()
 
-    def measure(self, seconds: float) -> float:
-        """Let it play for so long, and hear its rate."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(f"{seconds}\n")
-        self.process.stdin.flush()
-        return float(json.loads(self.process.stdout.readline()))
+    def measure(self, what: str) -> Measure:
+        """Let it play that for so long, and hear its rate."""
+
+        def ask(seconds: float) -> float:
+            assert self.process.stdin is not None and self.process.stdout is not None
+            self.process.stdin.write(f"{what}{seconds}\n")
+            self.process.stdin.flush()
+            return float(json.loads(self.process.stdout.readline()))
+
+        return ask
 
 
 def prototype_play(path: Path, seed: int) -> dict[str, Measure]:
@@ -192,6 +231,8 @@ def marks(rates: dict[str, list[float]], threads: list[float]) -> list[dict[str,
     for stage in STAGES:
         if f"prototype_{stage}" in rates:
             rows.append((f"batch / prototype, stage {stage}", ratios(rates, f"batch_{stage}", f"prototype_{stage}"), 1.0))
+        if f"before_{stage}" in rates:
+            rows.append((f"batch / earlier revision, stage {stage}", ratios(rates, f"batch_{stage}", f"before_{stage}"), 0.9))
     rows.append(("two threads / one, wall-clock", threads, 1.8))
     return [mark(name, values, ">=", wanted, "") for name, values, wanted in rows]
 

@@ -79,6 +79,17 @@ def schedules_table(result: dict[str, Any]) -> str:
     return "\n".join([*lines, *rows])
 
 
+def robustness_table(result: dict[str, Any]) -> str:
+    """Each conclusion by stage: the effect in the calibrated market, and in how many changed worlds it has the same clear sign."""
+    stages = list(result["best_formats"])
+    lines = ["| effect on R | " + " | ".join(f"stage {stage}" for stage in stages) + " |", "|---" * (len(stages) + 1) + "|"]
+    found = {(c["what"], c["stage"]): f"{c['calibrated']['value']:+.3f}, {c['survives']}" for c in result["conclusions"]}
+    for what in dict.fromkeys(c["what"] for c in result["conclusions"]):
+        lines.append(f"| {what} | " + " | ".join(found.get((what, stage), "unclear") for stage in stages) + " |")
+    best = [f"{kind}, {worlds}" for kind, worlds in (max(result["best_formats"][s].items(), key=lambda item: item[1]) for s in stages)]
+    return "\n".join([*lines, "| the best format | " + " | ".join(best) + " |"])
+
+
 def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "steps", clock: str = "CPU second") -> str:
     """Steps or designs per second of a clock, with quartiles."""
     lines = [f"| | {unit} per {clock} | quartiles |", "|---|---|---|"]
@@ -486,6 +497,7 @@ def pages() -> dict[Path, str]:
     designers, market = _load("yardstick_auction.json"), _load("bench_market.json")
     readme = filled(readme, "designers", designers_table(designers))
     auction = filled(AUCTION.read_text(encoding="utf-8"), "designers", designers_table(designers))
+    auction = filled(auction, "robustness", robustness_table(_load("robustness_auction.json")))
     speed = filled(SPEED.read_text(encoding="utf-8"), "rates", rates_table(bench, tuple(bench["entries"])))
     speed = filled(speed, "marks", marks_table(bench))
     speed = filled(speed, "market rates", rates_table(market, tuple(market["entries"]), "designs"))

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.config import AuctionConfig
-from edgeworth.games.auction import pricing, rules
+from edgeworth.games.auction import entry, pricing, rules
 from edgeworth.games.auction.action import DaedalusAction, action_of, mechanism_rows, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, constant_rows
 from edgeworth.games.auction.model import MarketModel
@@ -50,35 +51,9 @@ def mechanism(**fields: Any) -> Mechanism:
 
 
 BEST: dict[str, Mechanism] = {
-    "0": mechanism(reserve_price=0.34, reveal_competing_bids=False),
-    "1": mechanism(reserve_price=0.41, reveal_winner_identity=False, collusion_penalty=0.23, coalition_policy="penalize_suspected"),
-    "2": mechanism(reserve_price=0.48, reveal_competing_bids=False, collusion_penalty=0.31, coalition_policy="penalize_suspected"),
-    "3": mechanism(
-        auction_type="first_price",
-        reserve_price=0.05,
-        reveal_competing_bids=False,
-        reveal_winner_identity=False,
-        collusion_penalty=2.4,
-        coalition_policy="penalize_confirmed",
-    ),
-    "4": mechanism(
-        reserve_price=0.38,
-        reveal_competing_bids=False,
-        shill_penalty=1.2,
-        withdrawal_penalty=1.0,
-        collusion_penalty=2.95,
-        coalition_policy="penalize_confirmed",
-    ),
-    "mixed": mechanism(
-        reserve_price=0.38,
-        reveal_competing_bids=False,
-        shill_penalty=1.3,
-        withdrawal_penalty=1.0,
-        collusion_penalty=1.8,
-        coalition_policy="penalize_confirmed",
-    ),
+    stage: boxed_mechanism("mixed" if stage == "mixed" else f"stage_{stage}").model_dump() for stage in POPULATIONS
 }
-"""The best constant mechanism known for each population."""
+"""The best constant mechanism known for each population of eight bidders."""
 
 
 def row_of(fields: Mechanism) -> np.void:
@@ -127,6 +102,37 @@ def stepped(fields: Mechanism, size: int, steps: int = 10, seed: int = 0, **opti
     batch = opened(size, seed, **options)
     rows = constant_rows(row_of(fields), size)
     return np.array([batch.step(rows).copy() for _ in range(steps)])
+
+
+def played_in_turn(phases: list[tuple[Mechanism, int]], size: int, seed: int = 0, **options: Any) -> Floats:
+    """The scores of markets that play so many steps under each mechanism in turn, shape (size, steps)."""
+    batch = opened(size, seed, **options)
+    return np.concatenate([batch.play_constant(constant_rows(row_of(fields), size), steps) for fields, steps in phases], axis=1)
+
+
+def expected_and_earned(mechanisms: Rows, markets: int, stage: str, steps: int = 10) -> tuple[Floats, Floats, Floats]:
+    """After so many steps under each mechanism: entrants of one more step, what they expected in sum, and what they earned."""
+    size = len(mechanisms) * markets
+    batch = MarketBatch(AuctionConfig.from_options(stage=stage, episode_length=steps + 1), size)
+    batch.seed(5_000)
+    batch.reset()
+    rows = np.repeat(mechanisms, markets)
+    batch.play_constant(rows, steps)
+    sums = np.zeros((size, 3))
+    model, desk = batch.model, batch.desk
+    for e in range(size):
+        one = slice(e, e + 1)
+        rules.open_step_of(batch.markets[one], rows[one], model, desk)
+        terms, market = desk[0]["terms"], batch.markets[e]
+        n = int(market["n"])
+        hoped = np.array([entry.expected_gain(market, rows[e], model[0], terms, i, 0.0) for i in range(n)])
+        for _ in range(SALES_PER_STEP):
+            rules.run_sale_of(batch.markets[one], rows[one], model, desk)
+            sale = desk[0]["sale"]
+            came = sale["present"][:n].astype(bool)
+            sums[e] += came.sum(), hoped[came].sum(), sale["surplus"][:n][came].sum()
+    entrants, expected, earned = sums.reshape(len(mechanisms), markets, 3).sum(axis=1).T
+    return entrants, expected, earned
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from auction_house import BEST, Floats, Mechanism, Rows, mechanism, played, rand
 SIGMAS = 5.0
 EVERYTHING = ("learning", "ring", "entry")
 TEACHING = mechanism(reserve_price=0.3, collusion_penalty=0.5, coalition_policy="penalize_confirmed")
-RINGLESS = {"ring": {"first_score": -10.0, "frozen": True}, "enforcement": {"least_scruple": 2.0}}
+RINGLESS = {"ring": {"first_bias": -1000.0, "frozen": True}, "enforcement": {"least_scruple": 2.0}}
 """The same bidders, but the ring always competes and nobody joins it."""
 
 
@@ -115,7 +115,7 @@ def signals(fields: Mechanism, stage: str, **options: Any) -> Rows:
 @pytest.mark.parametrize("stage", ["3", "4"])
 def test_a_living_ring_raises_the_collusion_signal(stage: str, fields: Mechanism) -> None:
     ring, ringless = signals(fields, stage), signals(fields, stage, model=RINGLESS)
-    assert (ringless["ring_activity"] == 0.0).all() and ring["ring_activity"].mean() > 0.1
+    assert (ringless["ring_activity"] == 0.0).all() and ring["ring_activity"].mean() > 0.05
     for name in ("collusion_signal", "cover_share"):
         assert standard_errors((ring[name] - ringless[name]).mean(axis=0)) > SIGMAS, name
 

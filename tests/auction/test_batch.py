@@ -158,7 +158,8 @@ def test_truthful_bids_from_outside_fetch_what_truthful_bidders_do() -> None:
     rows = mechanism_rows(
         [
             {
-                **dict.fromkeys(("reveal_reserve", "reveal_competing_bids", "reveal_winner_identity", "reveal_clearing_price"), True),
+                **dict.fromkeys(("reveal_reserve", "reveal_winner_identity", "reveal_clearing_price"), True),
+                "reveal_competing_bids": False,
                 **dict.fromkeys(("shill_penalty", "withdrawal_penalty", "collusion_penalty"), 0.0),
                 "reveal_bid_distribution": True,
                 "reserve_price": 0.12,

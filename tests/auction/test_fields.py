@@ -17,14 +17,21 @@ from edgeworth.games.auction.action import FIELDS, FLAGS
 MARKETS = 1_000
 SIGMAS = 5.0
 
-STAGE_3_VCG = mechanism(
-    reserve_price=0.42,
+LEGAL_RING = mechanism(reserve_price=0.36, reveal_reserve=False, reveal_competing_bids=False, reveal_winner_identity=False)
+"""A legal ring that has to guess a secret reserve."""
+WATCHED_RING = mechanism(
+    reserve_price=0.06,
+    reveal_reserve=False,
     reveal_competing_bids=False,
     reveal_winner_identity=False,
-    collusion_penalty=2.4,
+    collusion_penalty=1.7,
     coalition_policy="penalize_confirmed",
 )
-"""As good against the ring as pay-as-bid, at a higher reserve."""
+"""A ring that sees prices without names, so it cannot tell who cheated."""
+DISCREET = mechanism(
+    auction_type="first_price", reserve_price=0.2, reveal_competing_bids=False, reveal_clearing_price=False, reveal_bid_distribution=False
+)
+"""Pay-as-bid with nothing published but names: nobody learns how far to shade."""
 BLIND = mechanism(
     auction_type="second_price",
     reserve_price=0.15,
@@ -36,16 +43,6 @@ BLIND = mechanism(
     coalition_policy="penalize_confirmed",
 )
 """Publishes prices and nothing else."""
-PERMISSIVE = mechanism(reveal_reserve=False, reserve_price=0.05)
-"""A legal ring that has to guess a low secret reserve."""
-PAY_AS_BID = mechanism(
-    auction_type="first_price", reserve_price=0.15, reveal_reserve=False, reveal_competing_bids=False, reveal_bid_distribution=False
-)
-"""Where bids are paid, what teaches bidders teaches them to shade."""
-DISCREET = mechanism(
-    reserve_price=0.5, reveal_reserve=False, reveal_clearing_price=False, collusion_penalty=0.8, coalition_policy="penalize_suspected"
-)
-"""A high secret reserve that no published price betrays."""
 
 
 class Change(NamedTuple):
@@ -61,27 +58,28 @@ class Change(NamedTuple):
 CHANGES = [
     Change("auction_type", "0", "first_price", "pay-as-bid leaves naive bidders nothing"),
     Change("auction_type", "0", "second_price", "the generalised second price over-charges honest bidders"),
-    Change("auction_type", "3", "vcg", "vcg is the most exposed to a ring, at a low reserve"),
+    Change("auction_type", "3", "first_price", "learners shade, and the ring cuts its bids"),
     Change("auction_type", "4", "first_price", "pay-as-bid drives people out"),
+    Change("auction_type", "3", "vcg", "vcg is the most exposed to a legal ring", {**LEGAL_RING, "auction_type": "first_price"}),
+    Change("reserve_price", "3", 0.0, "no reserve feeds the ring"),
     Change("reserve_price", "2", 0.0, "no reserve gives the seller's share away"),
-    Change("reserve_price", "4", 0.0, "no reserve feeds the ring"),
     Change("reserve_price", "0", 0.6, "lots stay unsold"),
     Change("reserve_price", "3", 0.8, "lots stay unsold"),
     Change("reveal_reserve", "2", False, "dropouts fear a secret reserve"),
-    Change("reveal_reserve", "4", True, "a legal ring covers exactly at an announced reserve", PERMISSIVE),
+    Change("reveal_reserve", "3", True, "a legal ring covers exactly at an announced reserve", LEGAL_RING),
     Change("reveal_competing_bids", "0", True, "nobody likes to see its bids published"),
     Change("reveal_competing_bids", "3", True, "published bids name the cheat for the ring"),
     Change("reveal_competing_bids", "1", False, "shaders learn fastest from all bids"),
     Change("reveal_winner_identity", "4", False, "names are evidence against shills and rings"),
-    Change("reveal_winner_identity", "3", True, "names let the ring expel its cheats", STAGE_3_VCG),
+    Change("reveal_winner_identity", "3", True, "names let the ring expel its cheats", WATCHED_RING),
     Change("reveal_clearing_price", "2", False, "entrants fear what they cannot see"),
     Change("reveal_clearing_price", "mixed", False, "entrants fear what they cannot see"),
     Change("reveal_clearing_price", "1", False, "without any prices nothing is learnt", BLIND),
-    Change("reveal_clearing_price", "2", True, "prices betray a high secret reserve", DISCREET),
+    Change("reveal_clearing_price", "4", True, "prices teach how far to shade", DISCREET),
     Change("reveal_bid_distribution", "2", False, "the histogram teaches and reassures"),
     Change("reveal_bid_distribution", "3", False, "the histogram teaches and is evidence"),
     Change("reveal_bid_distribution", "mixed", False, "the histogram teaches and reassures"),
-    Change("reveal_bid_distribution", "3", True, "the histogram teaches how far to shade", PAY_AS_BID),
+    Change("reveal_bid_distribution", "4", True, "the histogram teaches how far to shade", DISCREET),
     Change("shill_penalty", "4", 0.0, "shills go free"),
     Change("shill_penalty", "4", 3.0, "honest price setters are fined by mistake"),
     Change("shill_penalty", "0", 1.2, "honest price setters are fined by mistake"),
@@ -96,7 +94,7 @@ CHANGES = [
     Change("coalition_policy", "0", "restrict", "screening keeps honest bidders out"),
     Change("coalition_policy", "0", "penalize_confirmed", "paperwork keeps honest bidders out"),
     Change("coalition_policy", "1", "allow", "shaders join a legal ring"),
-    Change("coalition_policy", "3", "penalize_suspected", "suspicion fines the wrong people"),
+    Change("coalition_policy", "3", "allow", "the ring is legal"),
     Change("coalition_policy", "4", "penalize_suspected", "suspicion fines the wrong people"),
     Change("coalition_policy", "4", "allow", "the ring is legal"),
 ]
@@ -129,6 +127,6 @@ def test_among_honest_bidders_policing_only_costs(policy: str, penalty: float) -
 
 
 @pytest.mark.parametrize("stage", ["3", "4"])
-def test_against_a_ring_permission_costs_at_least_a_twentieth(stage: str) -> None:
+def test_against_a_ring_permission_costs_at_least_a_tenth(stage: str) -> None:
     loss = mean_scores(BEST[stage], MARKETS, stage) - mean_scores({**BEST[stage], "coalition_policy": "allow"}, MARKETS, stage)
-    assert standard_errors(loss, 0.05) > SIGMAS
+    assert standard_errors(loss, 0.10) > SIGMAS

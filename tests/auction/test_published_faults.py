@@ -90,8 +90,11 @@ def test_full_extraction_is_not_called_fair() -> None:
 
 
 def test_a_market_that_frightens_bidders_away_scores_little() -> None:
-    outcomes = played("2", auction_type="first_price", reserve_price=0.9).outcomes
-    assert outcomes["participation_rate"].mean() < 0.5 and outcomes["composite"].mean() < 0.1
+    police = {"coalition_policy": "penalize_suspected", "collusion_penalty": 0.4}
+    welcoming = played("2", auction_type="vcg", reserve_price=0.2, **police).outcomes
+    frightening = played("2", auction_type="first_price", reserve_price=0.9, **police).outcomes
+    assert frightening["participation_rate"].mean() < 0.5
+    assert frightening["composite"].mean() < 0.3 * welcoming["composite"].mean()
 
 
 def test_a_fixed_mechanism_is_not_paid_more_for_waiting() -> None:
@@ -121,8 +124,9 @@ def test_a_legal_ring_pays_its_members_and_costs_the_seller() -> None:
 
 
 def test_exploiters_shill_and_withdraw_where_it_is_cheap() -> None:
-    cheap = played("4", withdrawal_penalty=0.0).outcomes
-    dear = played("4", withdrawal_penalty=1.0, shill_penalty=3.0).outcomes
+    police = {"coalition_policy": "penalize_confirmed", "collusion_penalty": 2.5}  # in a legal ring nobody shills against it
+    cheap = played("4", withdrawal_penalty=0.0, **police).outcomes
+    dear = played("4", withdrawal_penalty=1.0, shill_penalty=3.0, **police).outcomes
     assert cheap["shills"].mean() > 1.0 > dear["shills"].mean()
     assert cheap["withdrawal_rate"].mean() > 3 * dear["withdrawal_rate"].mean()
 

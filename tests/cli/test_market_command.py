@@ -39,15 +39,14 @@ def test_a_market_is_told_sale_by_sale(called: Call) -> None:
     run = called("market")
     assert run.status == 0
     for words in (
-        "In the room: truthful 8, colluders 1, 3, 5 and 6, dropout 4 and exploiters 2 and 7.",
+        "In the room: truthful 4, shader 1, colluders 5, 7 and 8, dropout 6 and exploiters 2 and 3.",
         "Step 3: sales 11 to 15",
-        "Sale 15, an ordinary day",
-        "The ring of 4 picks colluder 3 by a knock-out; colluders 1, 5 and 6 cover at 0.21",
-        "under false names",
-        "breaks the deal and bids for real",
-        "goes to war for 6 sales",
-        "Price war in the ring",
-        "is fined 0.25 for covering",
+        "Sale 15, a quiet day",
+        "The ring of 3 picks colluders 5 and 8 by turns; colluder 7 covers at 0.21",
+        "under a false name",
+        "Colluder 8 breaks the deal and bids for real; colluder 8 was named and expelled.",
+        "is fined 0.35 for covering",
+        "for shilling, wrongly: an honest bid set the price",
         "of the first best.",
         "Mean R",
     ):

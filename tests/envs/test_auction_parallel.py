@@ -133,7 +133,7 @@ def test_the_account_of_every_sale_closes(auction_type: str, policy: str) -> Non
         gains = sale["welfare"] - 0.12 * terms["total_quality"]
         assert sum(rewards.values()) + sale["profit"] + sale["fines"] == pytest.approx(gains, abs=1e-12)
         fines += sale["fines"]
-    assert fines > 0.0
+    assert (fines > 0.0) == (auction_type != "first_price" or policy != "allow")  # nobody shills where everybody pays its own bid
 
 
 def test_truthful_bidders_never_lose_under_vcg_but_by_collapsed_values() -> None:

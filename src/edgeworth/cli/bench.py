@@ -60,6 +60,7 @@ def bench_market(
     seconds: Annotated[float, typer.Option(min=0.01, help="CPU seconds per measurement.")] = 0.5,
     seed: Seed = 0,
     prototype: Annotated[Path | None, typer.Option(help="The research prototype's file, to measure it in the same run.")] = None,
+    before: Annotated[Path | None, typer.Option(help="The src folder of an earlier revision, to measure it in the same run.")] = None,
     out_file: Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,10 +70,12 @@ def bench_market(
     """
     if prototype is not None and not prototype.is_file():
         raise InvalidOption(f"--prototype {prototype}: there is no such file.")
+    if before is not None and not (before / "edgeworth").is_dir():
+        raise InvalidOption(f"--before {before}: expected the src folder of a checkout, with edgeworth in it.")
     measure = load_benchmark("bench_market").run
     with progress() as task:
-        measured = measure(repeats=repeats, seconds=seconds, seed=seed, prototype=prototype, progress=task("measuring"))
-    result = {"command": command_line(*[] if prototype is None else [prototype]), **measured}
+        measured = measure(repeats=repeats, seconds=seconds, seed=seed, prototype=prototype, before=before, progress=task("measuring"))
+    result = {"command": command_line(*[path for path in (prototype, before) if path is not None]), **measured}
     titles = ("Designs per CPU second, one core", "designs/s", "uncompiled", "times uncompiled")
     deliver(result, as_json, out_file, lambda: _show(result, *titles))
 

@@ -57,13 +57,13 @@ def market_command(
     replay: Replay = False,
     temperature: Temperature = None,
     settings: MarketSettings = None,
-    seed: Seed = 1,
+    seed: Seed = 7,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the account of every step.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Hold a market and watch it being gamed: who came, who bid what, what the ring and the shills did, who paid for it.
 
-    Example: edgeworth market --stage 3 --steps 1 --seed 7
+    Example: edgeworth market --stage 3 --steps 1 --seed 2
 
     Example: edgeworth market --designer language_model --quiet --steps 10
     """

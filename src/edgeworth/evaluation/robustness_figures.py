@@ -30,7 +30,9 @@ def draw_robustness(result: dict[str, Any], path: Path) -> None:
     axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
     axes.tick_params(length=0)
     figure.suptitle("\n".join(textwrap.wrap(finding(result), TITLE_WIDTH)), fontsize=10, x=0.02, ha="left")
-    figure.tight_layout()
+    handles = [plt.Rectangle((0, 0), 1, 1, facecolor=colour, edgecolor=LIGHT) for colour in (INK, "white", ACCENT)]
+    figure.legend(handles, ("same sign", "unclear", "reversed"), loc="lower center", ncols=3, frameon=False, fontsize=8)
+    figure.tight_layout(rect=(0.015, 0.03, 1, 1))
     save_figure(plt, figure, path)
 
 
@@ -40,6 +42,6 @@ def finding(result: dict[str, Any]) -> str:
     firm = sum(row["survives"] == worlds for row in found)
     turned = sum(row["reversed"] > 0 for row in found)
     return (
-        f"Of {len(found)} clear effects, {firm} keep their sign in all {worlds} worlds (dark: same sign) and {turned} are"
-        " reversed in at least one (coloured, from the right)."
+        f"Of {len(found)} clear effects, {firm} keep their sign in all {worlds} worlds with one constant halved or doubled;"
+        f" {turned} are reversed in at least one."
     )

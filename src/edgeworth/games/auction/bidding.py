@@ -9,7 +9,8 @@ from __future__ import annotations
 from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.bidders.exploiter import overbid_factor
 from edgeworth.games.auction.purposes import TREMBLE, chance
-from edgeworth.games.auction.vocabulary import EXPLOITER, TRUTHFUL
+from edgeworth.games.auction.surplus import shaded_bid
+from edgeworth.games.auction.vocabulary import EXPLOITER, FIRST_PRICE, TRUTHFUL
 
 
 @compiled_apart
@@ -36,7 +37,11 @@ def competitive_bid(market: Record, mechanism: Record, model: Record, sale: Reco
     """What bidder i bids on its own account; 0 is no bid."""
     bid = sale.genuine[i]
     if market.type[i] == EXPLOITER:
-        bid *= overbid_factor(mechanism.withdrawal_penalty, model)
-    if mechanism.reveal_reserve:
-        return max(bid, mechanism.reserve_price) if sale.value[i] >= mechanism.reserve_price else 0.0
-    return bid
+        bid *= overbid_factor(mechanism, model)
+    if not mechanism.reveal_reserve:
+        return bid
+    if sale.value[i] < mechanism.reserve_price:
+        return 0.0
+    if mechanism.auction_type == FIRST_PRICE:
+        return shaded_bid(sale.value[i], sale.shading[i], mechanism.reserve_price)
+    return max(bid, mechanism.reserve_price)

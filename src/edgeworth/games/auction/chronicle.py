@@ -25,8 +25,8 @@ from edgeworth.games.auction.purposes import (
     chance,
 )
 from edgeworth.games.auction.sale_room import SaleRoom
-from edgeworth.games.auction.unsold import best_unserved
-from edgeworth.games.auction.vocabulary import ALLOW, BIDDER_TYPES, COLLUDER, COMPETE, NOBODY, RESTRICT
+from edgeworth.games.auction.unsold import bargained_price, best_unserved
+from edgeworth.games.auction.vocabulary import ALLOW, BIDDER_TYPES, COLLUDER, COMPETE, FIRST_PRICE, NOBODY, RESTRICT
 from edgeworth.games.auction.withdrawals import hand_over, keep_or_withdraw, reaward, sellers_loss
 
 Seats = tuple[int, ...]
@@ -238,7 +238,7 @@ def _unsold(records: _Records, lot: int) -> Award:
     buyer = int(best_unserved(market, again, own)) if bargains else NOBODY
     if buyer == NOBODY:
         return Award(lot, quality, None, 0.0, "unsold", 0.0, False, 0.0, None, 0.0)
-    paid = quality * 0.5 * (float(sale.genuine[buyer]) + own)
+    paid = quality * float(bargained_price(sale.genuine[buyer], model))
     hand_over(terms, model, again, buyer, lot, quality * float(sale.value[buyer]), paid)
     return Award(lot, quality, None, 0.0, "unsold", 0.0, False, 0.0, buyer, paid)
 
@@ -280,8 +280,10 @@ def _mood(records: _Records) -> Mood:
 
 
 def _shill_fines(records: _Records) -> list[Fine]:
-    market, _, model, terms, sale, _ = records
+    market, mechanism, model, terms, sale, _ = records
     amount, fines = float(terms.shill_fine), []
+    if mechanism.auction_type == FIRST_PRICE:
+        return []
     for j in range(int(sale.shills)):
         if chance(market, SHILL_DETECTION, sale.owner[j]) < terms.shill_detection:
             fines.append(Fine(int(sale.owner[j]), amount, "shilling", deserved=True))

@@ -8,11 +8,10 @@ it (Stigler 1964; Green and Porter 1984; Marmer, Shneyerov and Kaplan 2017 find 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from edgeworth.compiled import Array, Int, Record, compiled_apart
-from edgeworth.games.auction.vocabulary import ALL_BIDS, DISTRIBUTION, NO_INFORMATION, PRICE_ONLY
+from edgeworth.compiled import Int, Record, compiled_apart
+from edgeworth.games.auction.vocabulary import ALL_BIDS, DISTRIBUTION, FIRST_PRICE, NO_INFORMATION, PRICE_ONLY
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class DisclosureModel:
     feedback_private: tuple[float, float, float] = (0.10, 0.20, 0.10)
     """or only what a winner pays itself."""
     bin_width: float = 0.1
-    """Width of the histogram's bins."""
+    """Width of the bins in the histogram that bidders from outside are shown."""
 
 
 @compiled_apart
@@ -65,25 +64,28 @@ def write_disclosure_terms(mechanism: Record, model: Record, terms: Record) -> N
 
 
 @compiled_apart
-def write_seen_cutoffs(position: Int, model: Record, terms: Record, sale: Record, seen: Array) -> None:
-    """The rivals' k-th highest bids, as far as a bidder who took lot `position` can tell (`position` = lots: it took none).
+def write_seen_bids(ladder: Record, position: Int, mechanism: Record, terms: Record, sale: Record) -> None:
+    """The rivals' highest bids as seen from a place on the ladder (`position` = lots: from none of the first), and how many are known.
 
-    All bids show them exactly, a histogram to the middle of a bin; from the clearing price alone the bidder fills the upper ladder
-    evenly up to the day's demand. In units of the day's demand.
+    All bids, or a histogram of them, show every bid that was handed in, void ones too. Prices show the bids that set them: under pay-as-bid
+    the winners' own, else all but the best, which is guessed from the next one. The ceiling is what the unknown
+    rivals are known to be below: the lowest winning bid, or an announced reserve. In units of the day's demand.
     """
     lots, demand = terms.lots, sale.demand
-    ladder = sale.ladder
-    for k in range(lots):
-        place = k if k < position else k + 1
-        seen[k] = ladder.bid[place] if place < ladder.ranked else 0.0
-    if terms.information == DISTRIBUTION:
-        width = model.disclosure.bin_width
-        for k in range(lots):
-            if seen[k] > 0.0:
-                seen[k] = width * math.floor(seen[k] / width) + 0.5 * width
-    elif terms.information == PRICE_ONLY:
-        last = seen[lots - 1]
-        for k in range(lots):
-            seen[k] = last + max(demand - last, 0.0) * (lots - 1 - k) / lots
-    for k in range(lots):
-        seen[k] = min(seen[k] / demand, 1.0)
+    seen, ceiling = sale.seen[position], 1.0
+    shown = ladder.listed
+    if mechanism.reveal_reserve:
+        ceiling = mechanism.reserve_price / demand
+    if terms.information == PRICE_ONLY:
+        shown = ladder.ranked
+        if mechanism.auction_type == FIRST_PRICE and shown >= lots:
+            shown, ceiling = lots, min(ladder.bid[lots - 1] / demand, 1.0)
+    known = min(lots, shown - (1 if position < shown else 0))
+    for k in range(known):
+        seen[k] = min(ladder.bid[k if k < position else k + 1] / demand, 1.0)
+    for k in range(known, lots):
+        seen[k] = 0.0
+    if terms.information == PRICE_ONLY and mechanism.auction_type != FIRST_PRICE and position > 0 and known > 0:
+        setter = (ladder.bid[1] if ladder.ranked > 1 else mechanism.reserve_price) / demand
+        seen[0] = min(setter * terms.top_ratio, 1.0)
+    sale.known[position], sale.ceiling[position] = known, ceiling

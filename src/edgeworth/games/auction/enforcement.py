@@ -24,14 +24,16 @@ class EnforcementModel:
     """Collusion penalty at which a punishing policy is 1 - 1/e as good as its word."""
     least_scruple: float = 0.5
     """An outsider's scruple is uniform from this to 1; it joins a ring that looks at least so lawful. Above 1, outsiders never join."""
-    fine_unit: float = 0.25
+    fine_unit: float = 0.35
     """The fine at penalty 1, quoted for eight bidders."""
     band_below: float = 0.05
     """A losing bid is suspicious from this far below the reserve"""
     band_above: float = 0.08
     """to this far above it."""
-    suspected_rate: float = 0.15
-    """Chance of a fine for a suspicious bid under `penalize_suspected`, guilty or not."""
+    suspected_rate: float = 0.20
+    """Chance that a cover bid is fined under `penalize_suspected`,"""
+    suspected_mistake: float = 0.12
+    """and an honest bid that looks like one."""
     confirmed_rate: float = 0.06
     """Chance that a cover bid is proven under `penalize_confirmed`,"""
     evidence_identity: float = 0.015
@@ -50,7 +52,7 @@ class EnforcementModel:
     """more if winners are named,"""
     shill_bids: float = 0.04
     """or all bids are published."""
-    shill_mistake: float = 0.10
+    shill_mistake: float = 0.04
     """Chance that the honest loser who sets the price is fined as a shill."""
 
 
@@ -73,7 +75,7 @@ def write_enforcement_terms(mechanism: Record, model: Record, terms: Record) -> 
     elif policy == RESTRICT:
         teeth, guilty = 1.0, e.restrict_rate
     elif policy == PENALIZE_SUSPECTED:
-        guilty, innocent = e.suspected_rate, e.suspected_rate
+        guilty, innocent = e.suspected_rate, e.suspected_mistake
     elif policy == PENALIZE_CONFIRMED:
         guilty, innocent = e.confirmed_rate, e.confirmed_mistake
         if mechanism.reveal_winner_identity:

@@ -65,5 +65,6 @@ def write_lots(n: Int, model: Record, terms: Record) -> None:
         first_best += terms.quality[k] * (n - k) / (n + 1.0)
     terms.lots = lots
     terms.total_quality = total
+    terms.top_ratio = (n - 1.0) / max(n - 2.0, 0.5)
     terms.scale = max((first_best - revenue) / n, LEAST_SURPLUS) / REFERENCE_SURPLUS
     terms.usual_profit = max(revenue - model.lots.seller_value * total, LEAST_PROFIT)

@@ -10,19 +10,20 @@ from __future__ import annotations
 import math
 
 from edgeworth.compiled import Array, Int, Record, compiled_apart
+from edgeworth.games.auction.beliefs import begin_beliefs
 from edgeworth.games.auction.benchmark import measure_first_best
 from edgeworth.games.auction.bidding import write_competitive_bids
 from edgeworth.games.auction.disclosure import write_disclosure_terms
 from edgeworth.games.auction.enforcement import audit_losers, draw_scruples, write_enforcement_terms
-from edgeworth.games.auction.entry import decide_entry, draw_entry_costs, write_burden
-from edgeworth.games.auction.learning import begin_learning, learn_from_sale, write_learning_terms
-from edgeworth.games.auction.lots import lot_count, write_lots
+from edgeworth.games.auction.entry import decide_entry, draw_entry_costs, weigh_entry, write_entry_terms
+from edgeworth.games.auction.learning import begin_learning, learn_from_sale
+from edgeworth.games.auction.lots import write_lots
 from edgeworth.games.auction.pricing import clear
 from edgeworth.games.auction.purposes import TIE_BREAK, chance
 from edgeworth.games.auction.ring import begin_ring, remember_sale, run_ring, write_ring_terms
 from edgeworth.games.auction.ring_discipline import judge_cheats, serve_sentences, tempt_members
 from edgeworth.games.auction.scoring import enter_sale, open_tally, write_outcome
-from edgeworth.games.auction.shills import measure_uplift, place_shills, remember_uplift, settle_shills
+from edgeworth.games.auction.shills import measure_uplift, place_shills, remember_shills, settle_shills
 from edgeworth.games.auction.unsold import settle_unsold
 from edgeworth.games.auction.valuations import draw_values
 from edgeworth.games.auction.vocabulary import NEXT_IN_LINE, SALES_PER_STEP
@@ -34,10 +35,11 @@ def begin_market(market: Record, model: Record) -> None:
     """A market at the start of an episode; its bidders' types are already drawn."""
     market.step, market.sale = 0, 0
     market.has_past, market.last_welfare, market.last_profit = False, 0.0, 0.0
-    market.shill_uplift = model.shills.first_uplift
+    market.shill_gain = model.shills.first_gain
     draw_entry_costs(market, model)
     draw_scruples(market, model)
-    begin_learning(market, model, lot_count(market.n, model.lots.per_bidder))
+    begin_learning(market, model)
+    begin_beliefs(market, model)
     begin_ring(market, model)
 
 
@@ -46,16 +48,16 @@ def write_terms(n: Int, mechanism: Record, model: Record, terms: Record) -> None
     """Everything that follows from a mechanism before anybody bids."""
     write_lots(n, model, terms)
     write_disclosure_terms(mechanism, model, terms)
-    write_learning_terms(model, terms)
     write_enforcement_terms(mechanism, model, terms)
     write_ring_terms(mechanism, model, terms)
-    write_burden(n, mechanism, model, terms)
+    write_entry_terms(n, mechanism, model, terms)
 
 
 @compiled_apart
 def open_step(market: Record, mechanism: Record, model: Record, desk: Record) -> None:
     """The designer has posted a mechanism."""
     write_terms(market.n, mechanism, model, desk.terms)
+    weigh_entry(market, mechanism, model, desk.terms)
     open_tally(market, desk.tally)
 
 
@@ -76,7 +78,7 @@ def run_sale(market: Record, mechanism: Record, model: Record, desk: Record) -> 
             if sale.kept > 0:
                 judge_cheats(market, mechanism, model, terms, sale)
             remember_sale(market, mechanism, model, terms, sale)
-    remember_uplift(market, model, sale)
+    remember_shills(market, model, sale)
     learn_from_sale(market, mechanism, model, terms, sale)
     enter_sale(market, mechanism, model, terms, sale, tally)
 
@@ -86,13 +88,14 @@ def run_sale_with_bids(market: Record, mechanism: Record, model: Record, desk: R
     """The rest of a sale that has begun, when the bids come from outside; who bids 0 stays away. Nobody of the model learns."""
     terms, sale, tally = desk.terms, desk.sale, desk.tally
     sale.entrants, sale.members, sale.kept, sale.cheats, sale.shills = 0, 0, 0, 0, 0
-    sale.at_war = False
+    sale.at_war, sale.costs = False, 0.0
     for i in range(market.n):
         sale.bid[i], sale.genuine[i], sale.competitive[i] = bids[i], min(bids[i], sale.value[i]), bids[i]
         sale.shading[i], sale.covering[i], sale.cheated[i], sale.member[i] = 1.0, 0, 0, 0
         sale.present[i] = bids[i] > 0.0
         if sale.present[i]:
             sale.entrants += 1
+            sale.costs += market.entry_cost[i] * terms.scale + terms.hassle
     sale.bids = market.n
     settle_sale(market, mechanism, model, terms, sale, tally)
     enter_sale(market, mechanism, model, terms, sale, tally)
@@ -104,9 +107,9 @@ def begin_sale(market: Record, model: Record, terms: Record, sale: Record, tally
     market.sale += 1
     draw_values(market, model, sale)
     first_seat = math.floor(chance(market, TIE_BREAK, 0) * market.n)
-    sale.ladder.first_seat, sale.trial.first_seat = first_seat, first_seat
+    sale.ladder.first_seat, sale.trial.first_seat, sale.honest.first_seat = first_seat, first_seat, first_seat
     measure_first_best(market, model, terms, sale, tally)
-    sale.welfare, sale.profit, sale.fines = 0.0, 0.0, 0.0
+    sale.welfare, sale.profit, sale.fines, sale.defaults = 0.0, 0.0, 0.0, 0.0
     sale.took_turns = False
     for i in range(market.n):
         sale.surplus[i], sale.won[i], sale.served[i], sale.withdrew[i] = 0.0, 0, False, False
@@ -119,7 +122,7 @@ def settle_sale(market: Record, mechanism: Record, model: Record, terms: Record,
     measure_uplift(market, mechanism, terms, sale)
     settle_awards(market, mechanism, model, terms, sale, tally)
     settle_unsold(market, model, terms, sale)
-    settle_shills(market, model, terms, sale)
+    settle_shills(market, mechanism, model, terms, sale)
     audit_losers(market, mechanism, model, terms, sale, tally)
 
 

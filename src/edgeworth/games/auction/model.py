@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from edgeworth.config import build
 from edgeworth.errors import InvalidOption, UnknownKey
+from edgeworth.games.auction.beliefs import BeliefModel
 from edgeworth.games.auction.bidders.colluder import Colluder
 from edgeworth.games.auction.bidders.dropout import Dropout
 from edgeworth.games.auction.bidders.exploiter import Exploiter, ExploiterModel
@@ -59,6 +60,7 @@ class MarketModel:
     demand: DemandModel = field(default_factory=DemandModel)
     bidders: BiddersModel = field(default_factory=BiddersModel)
     disclosure: DisclosureModel = field(default_factory=DisclosureModel)
+    beliefs: BeliefModel = field(default_factory=BeliefModel)
     learning: LearningModel = field(default_factory=LearningModel)
     entry: EntryModel = field(default_factory=EntryModel)
     ring: RingModel = field(default_factory=RingModel)

@@ -7,10 +7,10 @@ lone colluder is a shader.
 
 | stage | truthful | shader | colluder | dropout | exploiter | its lesson |
 |---|---|---|---|---|---|---|
-| 0 | 8 | | | | | price fairly, do not over-police |
-| 1 | 3 | 5 | | | | teach shaders |
-| 2 | 2 | 2 | | 4 | | keep entry |
-| 3 | | 3 | 5 | | | starve or fine the ring |
+| 0 | 8 | | | | | price fairly, do not police |
+| 1 | 3 | 5 | | | | teach shaders, and leave them no legal ring to join |
+| 2 | 2 | 2 | | 4 | | keep entry: show much, charge little |
+| 3 | | 3 | 5 | | | punish the ring, whichever the format |
 | 4 | 1 | ½ | 3½ | 1 | 2 | everything at once |
 | mixed | ¼ | ¼ | ¼ | ⅛ | ⅛ | infer |
 """

@@ -18,18 +18,20 @@ from edgeworth.games.auction.vocabulary import FIRST_PRICE, SECOND_PRICE
 
 @compiled_apart
 def rank_bids(bids: Array, count: Int, reserve: Real, depth: Int, ladder: Record) -> None:
-    """Write the highest `depth` valid bids into the ladder, best first, with the seats they came from."""
-    ranked = 0
+    """Write the highest `depth` bids into the ladder, best first, with the seats they came from; void ones stand below the valid."""
+    ranked, listed = 0, 0
     for turn in range(count):
         i = turn + ladder.first_seat
         if i >= count:
             i -= count
         bid = bids[i]
-        if bid < reserve or bid <= 0.0:
+        if bid <= 0.0:
             continue
-        if ranked < depth:
-            place = ranked
+        if bid >= reserve and ranked < depth:
             ranked += 1
+        if listed < depth:
+            place = listed
+            listed += 1
         elif bid > ladder.bid[depth - 1]:
             place = depth - 1
         else:
@@ -40,7 +42,7 @@ def rank_bids(bids: Array, count: Int, reserve: Real, depth: Int, ladder: Record
             place -= 1
         ladder.bid[place] = bid
         ladder.seat[place] = i
-    ladder.ranked = ranked
+    ladder.ranked, ladder.listed = ranked, listed
 
 
 @compiled_apart

@@ -38,7 +38,8 @@ from edgeworth.seeding import draw, unit
     REAWARD,
     UNSOLD_BARGAIN,
     AUDIT,
-) = range(28)
+    FIRST_GUESS,
+) = range(29)
 
 
 @compiled_apart

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from edgeworth.compiled import Real, compiled_apart
+from edgeworth.compiled import Flag, Real, compiled_apart
 
 CERTAIN = 30.0
+CLEAR, CLEAR_SHARE = 4.0, 0.98
+"""logistic(4) is .982."""
 
 
 @compiled_apart
@@ -17,3 +19,13 @@ def logistic(x: Real) -> Real:
     if x < -CERTAIN:
         return 0.0
     return 1.0 / (1.0 + math.exp(-x))
+
+
+@compiled_apart
+def chooses(draw: Real, x: Real) -> Flag:
+    """Whether a draw in [0, 1) falls below logistic(x); a clear case is decided without computing it."""
+    if draw < CLEAR_SHARE and x > CLEAR:
+        return True
+    if draw > 1.0 - CLEAR_SHARE and x < -CLEAR:
+        return False
+    return draw < logistic(x)

@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from edgeworth.compiled import Int, Real, Record, compiled_apart
+from edgeworth.compiled import Flag, Int, Real, Record, compiled_apart
+from edgeworth.games.auction.beliefs import guessed_bid
 from edgeworth.games.auction.enforcement import looks_like_cover
 from edgeworth.games.auction.pricing import clear
-from edgeworth.games.auction.purposes import RING_ARM, RING_COORDINATION, RING_ORDER, chance
+from edgeworth.games.auction.purposes import FIRST_GUESS, RING_ARM, RING_COORDINATION, RING_ORDER, chance
 from edgeworth.games.auction.vocabulary import (
     COLLUDER,
     COMPETE,
@@ -42,8 +43,10 @@ class RingModel:
     """Weight of one sale's profit in the choice of plan."""
     plan_memory: float = 0.9
     """What is left of old profits after a sale."""
-    first_score: float = 0.6
-    """How much better the ring thinks of keeping fewer lots than of competing at first (half of it for keeping its share)."""
+    first_trust: float = 5.0
+    """Sales that the gain which a ring expects of a plan before its first sale counts for."""
+    first_bias: float = 0.0
+    """Added to the first scores of both plans to collude, for experiments with rings that always or never do."""
     knockout_covert: float = 0.7
     """Chance that a covert ring ranks by value; a legal one always does."""
     knockout_restrict: float = 0.4
@@ -67,15 +70,15 @@ class RingModel:
     cover_margin: float = 0.01
     """How far above the reserve cover bids lie."""
     first_guess: float = 0.35
-    """The ring's guess of a secret reserve at first;"""
+    """The ring's guess of a secret reserve at first, on average;"""
+    guess_spread: float = 0.05
+    """half-width of how far the guesses of two rings differ;"""
     guess_up: float = 0.05
     """raised after an unsold lot,"""
     guess_down: float = 0.008
     """lowered otherwise."""
-    first_gain: float = 0.02
-    """What membership is thought to be worth per sale at first."""
-    gain_rate: float = 0.15
-    """How fast that follows what it turns out to be."""
+    gain_rate: float = 0.10
+    """How fast what membership is thought to be worth per sale follows what it turns out to be."""
     first_fining: float = 0.10
     """How often a cover bid is thought to be fined at first."""
     fining_rate: float = 0.2
@@ -132,13 +135,12 @@ def write_ring_terms(mechanism: Record, model: Record, terms: Record) -> None:
 
 @compiled_apart
 def begin_ring(market: Record, model: Record) -> None:
-    """A ring at the start of an episode: hopeful and without a grudge."""
-    market.ring_score[COMPETE] = 0.0
-    market.ring_score[KEEP_SHARE] = 0.5 * model.ring.first_score
-    market.ring_score[KEEP_FEWER] = model.ring.first_score
-    market.ring_guess = model.ring.first_guess
+    """A ring at the start of an episode: without plans and without a grudge."""
+    market.ring_met, market.ring_gain = False, 0.0
+    for plan in range(RING_ARMS):
+        market.ring_score[plan] = 0.0
+    market.ring_guess = model.ring.first_guess + model.ring.guess_spread * (2.0 * chance(market, FIRST_GUESS, 0) - 1.0)
     market.ring_fining = model.ring.first_fining
-    market.ring_gain = model.ring.first_gain
     market.war_left = 0.0
     market.turn = 0
     for i in range(market.n):
@@ -153,7 +155,9 @@ def run_ring(market: Record, mechanism: Record, model: Record, terms: Record, sa
     at_war = market.war_left > 0.0
     if sale.members >= 2:
         rank_members(market, terms, sale)
-        sale.cover_bid = (mechanism.reserve_price if mechanism.reveal_reserve else market.ring_guess) + model.ring.cover_margin
+        sale.cover_bid = known_reserve(market, mechanism) + model.ring.cover_margin
+        if not market.ring_met:
+            expect_gains(market, mechanism, model, terms, sale)
         judge_plans(market, mechanism, model, terms, sale)
         failed = mechanism.coalition_policy == RESTRICT and chance(market, RING_COORDINATION, 0) < model.ring.restrict_failure
         if not at_war and not failed:
@@ -168,13 +172,25 @@ def run_ring(market: Record, mechanism: Record, model: Record, terms: Record, sa
 
 
 @compiled_apart
+def known_reserve(market: Record, mechanism: Record) -> Real:
+    """The reserve as the ring knows it: announced, or its guess."""
+    return mechanism.reserve_price if mechanism.reveal_reserve else market.ring_guess
+
+
+@compiled_apart
+def is_willing(market: Record, terms: Record, i: Int) -> Flag:
+    """Whether a bidder who comes is in the ring: a colluder, or a strategic bidder to whom it looks lawful enough; not an expelled one."""
+    kind = market.type[i]
+    willing = kind == COLLUDER or (kind != TRUTHFUL and terms.lawful >= market.scruple[i])
+    return willing and market.expelled_left[i] <= 0.0
+
+
+@compiled_apart
 def gather_members(market: Record, terms: Record, sale: Record) -> None:
-    """Who is in the ring today: colluders, and every strategic bidder to whom it looks lawful enough; not the expelled."""
+    """Who is in the ring today."""
     sale.members = 0
     for i in range(market.n):
-        kind = market.type[i]
-        willing = kind == COLLUDER or (kind != TRUTHFUL and terms.lawful >= market.scruple[i])
-        sale.member[i] = sale.present[i] and willing and market.expelled_left[i] <= 0.0
+        sale.member[i] = sale.present[i] and is_willing(market, terms, i)
         sale.covering[i], sale.cheated[i] = False, False
         if sale.member[i]:
             sale.members += 1
@@ -228,23 +244,58 @@ def ring_bid(mechanism: Record, terms: Record, sale: Record, i: Int, kept: Int) 
 
 
 @compiled_apart
+def expect_gains(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """Before its first sale the ring weighs its plans against outsiders who bid what anybody would guess of so many truthful ones."""
+    outsiders = sale.entrants - sale.members
+    better = 0
+    for i in range(market.n):
+        sale.trial_bid[i] = 0.0
+        if sale.present[i] and not sale.member[i]:
+            sale.trial_bid[i] = sale.demand * guessed_bid(better, outsiders)
+            better += 1
+    reserve = known_reserve(market, mechanism)
+    compete = plan_profit(COMPETE, market, mechanism, model, terms, sale, reserve, sale.trial)
+    best = 0.0
+    for plan in range(1, RING_ARMS):
+        gain = plan_profit(plan, market, mechanism, model, terms, sale, reserve, sale.trial) - compete
+        market.ring_score[plan] = model.ring.first_trust * gain + model.ring.first_bias
+        best = max(best, gain)
+    market.ring_gain = best / sale.members
+    market.ring_met = True
+
+
+@compiled_apart
 def judge_plans(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
-    """What each plan would earn the ring on this sale's competitive bids, less the fines it expects."""
-    for plan in range(RING_ARMS):
-        kept = lots_kept(plan, market.n, terms.lots, sale.members)
+    """What each plan would earn the ring on this sale's competitive bids."""
+    for i in range(market.n):
+        if not sale.member[i]:
+            sale.trial_bid[i] = sale.competitive[i]
+    reserve = mechanism.reserve_price
+    sale.plan_profit[COMPETE] = plan_profit(COMPETE, market, mechanism, model, terms, sale, reserve, sale.honest)
+    for plan in range(1, RING_ARMS):
+        sale.plan_profit[plan] = plan_profit(plan, market, mechanism, model, terms, sale, reserve, sale.trial)
+
+
+@compiled_apart
+def plan_profit(
+    plan: Int, market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, reserve: Real, ladder: Record
+) -> Real:
+    """What a plan would earn the ring against the outsiders' bids in `sale.trial_bid` at this reserve, less the fines it expects."""
+    kept = lots_kept(plan, market.n, terms.lots, sale.members)
+    for i in range(market.n):
+        if sale.member[i]:
+            sale.trial_bid[i] = ring_bid(mechanism, terms, sale, i, kept)
+    clear(sale.trial_bid, market.n, terms.lots + 1, mechanism.auction_type, reserve, terms, ladder)
+    profit = 0.0
+    for k in range(ladder.sold):
+        seat = ladder.seat[k]
+        if sale.member[seat]:
+            profit += terms.quality[k] * sale.value[seat] - ladder.payment[k]
+    if kept > 0:
         for i in range(market.n):
-            sale.trial_bid[i] = ring_bid(mechanism, terms, sale, i, kept) if sale.member[i] else sale.competitive[i]
-        clear(sale.trial_bid, market.n, terms.lots + 1, mechanism.auction_type, mechanism.reserve_price, terms, sale.trial)
-        profit = 0.0
-        for k in range(sale.trial.sold):
-            seat = sale.trial.seat[k]
-            if sale.member[seat]:
-                profit += terms.quality[k] * sale.value[seat] - sale.trial.payment[k]
-        if kept > 0:
-            for i in range(market.n):
-                if sale.member[i] and sale.ring_rank[i] >= kept and looks_like_cover(sale.trial_bid[i], mechanism.reserve_price, model):
-                    profit -= market.ring_fining * terms.collusion_fine
-        sale.plan_profit[plan] = profit
+            if sale.member[i] and sale.ring_rank[i] >= kept and looks_like_cover(sale.trial_bid[i], reserve, model):
+                profit -= market.ring_fining * terms.collusion_fine
+    return profit
 
 
 @compiled_apart
@@ -273,5 +324,5 @@ def remember_sale(market: Record, mechanism: Record, model: Record, terms: Recor
         market.turn += 1
     for plan in range(RING_ARMS):
         market.ring_score[plan] = r.plan_memory * market.ring_score[plan] + sale.plan_profit[plan] - sale.plan_profit[COMPETE]
-    best = max(sale.plan_profit[KEEP_SHARE], sale.plan_profit[KEEP_FEWER]) - sale.plan_profit[COMPETE]
-    market.ring_gain += r.gain_rate * (max(best, 0.0) / sale.members - market.ring_gain)
+    gain = sale.plan_profit[sale.plan] - sale.plan_profit[COMPETE]
+    market.ring_gain += r.gain_rate * (gain / sale.members - market.ring_gain)

@@ -13,6 +13,7 @@ from edgeworth.compiled import Int, Real, Record, compiled_apart
 from edgeworth.games.auction.pricing import rank_bids
 from edgeworth.games.auction.purposes import ALARM, BLAME, CHEATING, chance
 from edgeworth.games.auction.quantal import logistic
+from edgeworth.games.auction.ring import known_reserve
 from edgeworth.games.auction.surplus import lot_price
 from edgeworth.games.auction.vocabulary import FIRST_PRICE
 
@@ -24,13 +25,14 @@ def tempt_members(market: Record, mechanism: Record, model: Record, terms: Recor
     if sale.kept == 0 or terms.teeth == 0.0:
         return
     r = model.ring
-    rank_bids(sale.bid, market.n, mechanism.reserve_price, terms.lots + 1, sale.trial)
+    reserve = known_reserve(market, mechanism)
+    rank_bids(sale.bid, market.n, reserve, terms.lots + 1, sale.trial)
     stake = terms.attribution * r.expulsion_sales + (1.0 - terms.attribution) * terms.notice * r.war_sales
     for i in range(market.n):
         if not sale.covering[i]:
             continue
-        gain = best_deviation(mechanism, model, terms, sale, i)
-        cheats = terms.teeth * logistic((gain - stake * market.ring_gain) / r.cheat_scale)
+        gain = best_deviation(mechanism, model, terms, sale, i, reserve)
+        cheats = terms.teeth * logistic((gain - stake * max(market.ring_gain, 0.0)) / r.cheat_scale)
         if gain > r.least_temptation and chance(market, CHEATING, i) < cheats:
             sale.bid[i] = sale.competitive[i]
             sale.cheated[i], sale.covering[i] = True, False
@@ -38,11 +40,11 @@ def tempt_members(market: Record, mechanism: Record, model: Record, terms: Recor
 
 
 @compiled_apart
-def best_deviation(mechanism: Record, model: Record, terms: Record, sale: Record, i: Int) -> Real:
-    """The most a covering member could gain by taking a lot at the price it would fetch."""
+def best_deviation(mechanism: Record, model: Record, terms: Record, sale: Record, i: Int, reserve: Real) -> Real:
+    """The most a covering member could gain by taking a lot at the price it would fetch, at the reserve that it knows or guesses."""
     best, price = 0.0, 0.0
     for k in range(terms.lots - 1, -1, -1):
-        rival = max(sale.trial.bid[k], mechanism.reserve_price) if k < sale.trial.ranked else mechanism.reserve_price
+        rival = max(sale.trial.bid[k], reserve) if k < sale.trial.ranked else reserve
         price = lot_price(k, rival, price, terms, mechanism.auction_type)
         cost = price + (terms.quality[k] * model.ring.overtaking if mechanism.auction_type == FIRST_PRICE else 0.0)
         if sale.value[i] > rival:

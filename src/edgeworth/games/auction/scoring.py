@@ -3,12 +3,13 @@
 Every part is measured against the competitive market on the same draws (`benchmark`), so that luck cancels and the ideal market scores
 exactly 1.
 
-* **welfare** W: realised value, kept lots included, over first best.
+* **welfare** W: realised value, kept lots included, less what taking part cost those who came, over the first best, less what it costs
+  everybody to come.
 * **fairness** F = φ^0.75 e^0.5. The split φ compares the seller's share σ of the realised gains from trade with its competitive share
   σ*: min(1, σ/σ*, (1-σ)/(1-σ*)), so neither side can be squeezed out. Equity e is 1 less the total variation distance between the
   bidders' shares of their surplus and the shares they are entitled to.
 * **participation** P: entrants over invitations.
-* **stability** S = exp(-0.87 Δ(W_t) - 0.235 Δ(profit_t)), where Δ is the mean difference between two sales, over the step's five and
+* **stability** S = exp(-0.60 Δ(W_t) - 0.165 Δ(profit_t)), where Δ is the mean difference between two sales, over the step's five and
   the last one before, so that an abrupt redesign costs.
 
 Side payments inside a ring are invisible to the market and are not counted. Gini and Jain are reported, not scored.
@@ -32,9 +33,9 @@ LEAST_SHARE, MOST_SHARE = 0.02, 0.98
 class ScoreModel:
     """The weights of the score. Calibrated so that the published baselines come out."""
 
-    welfare_swings: float = 0.87
+    welfare_swings: float = 0.60
     """What swings of the welfare ratio cost in stability,"""
-    profit_swings: float = 0.235
+    profit_swings: float = 0.165
     """and swings of the seller's profit around its competitive level, in units of the usual profit."""
     split_power: float = 0.75
     """Weight of the split between seller and bidders in fairness,"""
@@ -48,6 +49,7 @@ def open_tally(market: Record, tally: Record) -> None:
     for i in range(market.n):
         tally.surplus[i], tally.entitlement[i], tally.won[i] = 0.0, 0.0, 0.0
     tally.welfare, tally.first_best, tally.profit, tally.competitive_profit, tally.gains = 0.0, 0.0, 0.0, 0.0, 0.0
+    tally.costs, tally.all_costs = 0.0, 0.0
     tally.fines, tally.entrants, tally.shills, tally.wars, tally.ring_activity = 0.0, 0.0, 0.0, 0.0, 0.0
     tally.bids, tally.bid_sum, tally.bid_squares, tally.covers = 0.0, 0.0, 0.0, 0.0
     tally.honest_covers, tally.honest_bids = 0.0, 0.0
@@ -61,7 +63,9 @@ def open_tally(market: Record, tally: Record) -> None:
 @compiled_apart
 def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
     """Enter a finished sale into the books of its step."""
+    all_costs = 0.0
     for i in range(market.n):
+        all_costs += market.entry_cost[i] * terms.scale
         tally.surplus[i] += sale.surplus[i]
         tally.won[i] += sale.won[i]
         if market.type[i] != TRUTHFUL:
@@ -76,6 +80,8 @@ def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, 
         tally.gap += ladder.bid[lots - 1] - ladder.bid[lots]
     tally.unsold += lots - ladder.sold
     tally.entrants += sale.entrants
+    tally.costs += sale.costs
+    tally.all_costs += all_costs
     tally.fines += sale.fines
     tally.shills += sale.shills
     tally.wars += 1.0 if sale.at_war else 0.0
@@ -87,7 +93,7 @@ def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, 
     tally.gains += sale.first_best - model.lots.seller_value * terms.total_quality
     tally.profit += sale.profit
     tally.competitive_profit += sale.competitive_profit
-    tally.welfare_series[tally.points] = sale.welfare / sale.first_best
+    tally.welfare_series[tally.points] = (sale.welfare - sale.costs) / (sale.first_best - all_costs)
     tally.profit_series[tally.points] = 1.0 + (sale.profit - sale.competitive_profit) / terms.usual_profit
     tally.points += 1
 
@@ -115,7 +121,7 @@ def write_outcome(market: Record, model: Record, terms: Record, tally: Record, o
     n = market.n
     last = tally.points - 1
     market.last_welfare, market.last_profit, market.has_past = tally.welfare_series[last], tally.profit_series[last], True
-    outcome.welfare_ratio = min(1.0, max(0.0, tally.welfare / tally.first_best))
+    outcome.welfare_ratio = min(1.0, max(0.0, (tally.welfare - tally.costs) / (tally.first_best - tally.all_costs)))
     outcome.participation_rate = tally.entrants / (n * SALES_PER_STEP)
     outcome.split = gains_split(tally, n)
     outcome.equity = equity(tally.surplus, tally.entitlement, n)

@@ -23,9 +23,9 @@ class ShillModel:
 
     kickback: float = 0.5
     """The exploiter's share of the extra revenue."""
-    first_uplift: float = 0.04
-    """Extra revenue that a false name is thought to bring at first;"""
-    uplift_rate: float = 0.2
+    first_gain: float = 0.02
+    """What a false name is thought to bring its owner at first, before fines;"""
+    gain_rate: float = 0.2
     """how fast that follows what it turns out to be."""
     decision_scale: float = 0.01
     """Width of the decision."""
@@ -40,16 +40,31 @@ class ShillModel:
 
 
 @compiled_apart
-def place_shills(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
-    """Add the false names to this sale's bids."""
-    sale.shills = 0
+def daring(market: Record, mechanism: Record, model: Record, terms: Record) -> Real:
+    """The chance that an exploiter bids under a false name: what it hopes for against what it fears."""
     if mechanism.auction_type == FIRST_PRICE:
-        return
-    hope = model.shills.kickback * market.shill_uplift
+        return 0.0
+    hope = market.shill_gain
     fear = terms.shill_detection * terms.shill_fine + model.shills.default_fear * mechanism.withdrawal_penalty
-    daring = logistic((hope - fear) / model.shills.decision_scale)
+    return logistic((hope - fear) / model.shills.decision_scale)
+
+
+@compiled_apart
+def expected_trick_gain(market: Record, mechanism: Record, model: Record, terms: Record) -> Real:
+    """What an exploiter expects its false names to bring: kickbacks less defaults and fines."""
+    return daring(market, mechanism, model, terms) * (market.shill_gain - terms.shill_detection * terms.shill_fine)
+
+
+@compiled_apart
+def place_shills(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """Add the false names to this sale's bids. Nobody bids against its own ring."""
+    sale.shills = 0
+    if market.count[EXPLOITER] == 0:
+        return
+    shilling = daring(market, mechanism, model, terms)
     for i in range(market.n):
-        if market.type[i] == EXPLOITER and sale.present[i] and chance(market, SHILL_DECISION, i) < daring:
+        rigs = sale.kept > 0 and sale.member[i]
+        if market.type[i] == EXPLOITER and sale.present[i] and not rigs and chance(market, SHILL_DECISION, i) < shilling:
             level = shill_level(market, mechanism, model, terms, sale, i)
             if level > mechanism.reserve_price:
                 sale.owner[sale.shills] = i
@@ -82,8 +97,10 @@ def measure_uplift(market: Record, mechanism: Record, terms: Record, sale: Recor
 
 
 @compiled_apart
-def settle_shills(market: Record, model: Record, terms: Record, sale: Record) -> None:
+def settle_shills(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """Kickbacks for those who shilled, fines for those found out, and now and then for the honest loser who set the price."""
+    if mechanism.auction_type == FIRST_PRICE:
+        return
     for j in range(sale.shills):
         i = sale.owner[j]
         kickback = model.shills.kickback * sale.uplift / sale.shills
@@ -100,7 +117,8 @@ def settle_shills(market: Record, model: Record, terms: Record, sale: Record) ->
 
 
 @compiled_apart
-def remember_uplift(market: Record, model: Record, sale: Record) -> None:
+def remember_shills(market: Record, model: Record, sale: Record) -> None:
     """What exploiters take from a sale in which they shilled."""
     if sale.shills > 0 and not model.learning.frozen:
-        market.shill_uplift += model.shills.uplift_rate * (sale.uplift / sale.shills - market.shill_uplift)
+        brought = (model.shills.kickback * sale.uplift - sale.defaults) / sale.shills
+        market.shill_gain += model.shills.gain_rate * (brought - market.shill_gain)

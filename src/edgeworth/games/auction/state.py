@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from edgeworth.games.auction.learning import LEVELS
 from edgeworth.games.auction.vocabulary import (
     BIDDER_TYPES,
     LADDER_DEPTH,
@@ -66,18 +65,22 @@ MARKET = record(
         ("entry_cost", np.float64, (N,)),
         ("was_in", np.int8, (N,)),
         ("scruple", np.float64, (N,)),
-        ("log_weight", np.float64, (N, LEVELS)),  # over shading levels
-        ("shading", np.float64, (N,)),  # their mean
+        ("shading", np.float64, (N,)),  # bid over value
+        ("format", np.int64),  # the auction type that everybody is used to
+        ("practised", np.float64),  # sales held in it
         ("belief", np.float64, (N, K)),  # k-th highest rival bid, in units of the day's demand
+        ("rivals_met", np.float64, (N,)),  # how many came, as far as a bidder knows
+        ("rival_level", np.float64, (N,)),  # the rivals' shading, as far as a bidder's own results tell
         ("reserve_belief", np.float64),  # what the market thinks a secret reserve is
         ("expelled_left", np.float64, (N,)),  # sales that an expelled ring member stays out
-        ("ring_score", np.float64, (RING_ARMS,)),  # past profit of each plan
+        ("ring_met", np.bool_),  # whether the ring has planned a sale yet
+        ("ring_score", np.float64, (RING_ARMS,)),  # past profit of each plan over competing
         ("ring_guess", np.float64),  # of a secret reserve
         ("ring_fining", np.float64),  # how often cover bids are fined
-        ("ring_gain", np.float64),  # worth of membership per sale
+        ("ring_gain", np.float64),  # what membership brings per sale, over competing
         ("war_left", np.float64),  # sales of price war to come
         ("turn", np.int64),  # whose turn it is
-        ("shill_uplift", np.float64),  # revenue that a false name brings
+        ("shill_gain", np.float64),  # what a false name brings its owner, before fines
         ("has_past", np.bool_),
         ("last_welfare", np.float64),  # indices of the last sale
         ("last_profit", np.float64),
@@ -89,13 +92,12 @@ TERMS = record(
         ("lots", np.int64),
         ("quality", np.float64, (K + 1,)),
         ("total_quality", np.float64),
+        ("top_ratio", np.float64),  # the best of n - 1 bids over the second best, on average
         ("scale", np.float64),  # competitive surplus per bidder over that of eight bidders
         ("usual_profit", np.float64),
         ("information", np.int64),
         ("feedback", np.float64),
         ("opacity", np.float64),
-        ("learning_rate", np.float64),
-        ("memory", np.float64),
         ("teeth", np.float64),
         ("lawful", np.float64),
         ("guilty_rate", np.float64),
@@ -109,7 +111,12 @@ TERMS = record(
         ("first_price_cut", np.float64),
         ("attribution", np.float64),
         ("notice", np.float64),
-        ("burden", np.float64),
+        ("withdrawal_charge", np.float64),  # what a winner whose value has collapsed expects to lose
+        ("setter_share", np.float64),  # chance that a given bidder sets the price
+        ("one_rival_less", np.float64),  # 1 / (n - 1)
+        ("entry_sharpness", np.float64),  # logits per unit of expected money
+        ("prospect", np.float64, (N,)),  # what everybody expects to be left with per sale
+        ("hassle", np.float64),  # what the rules cost every entrant besides money
     ]
 )
 
@@ -119,7 +126,8 @@ LADDER = record(
         ("seat", np.int64, (LADDER_DEPTH,)),  # n and above are false names
         ("payment", np.float64, (LADDER_DEPTH,)),
         ("first_seat", np.int64),  # who comes first among equal bids
-        ("ranked", np.int64),
+        ("ranked", np.int64),  # valid bids
+        ("listed", np.int64),  # valid and void bids
         ("sold", np.int64),
         ("revenue", np.float64),
     ]
@@ -133,7 +141,7 @@ SALE = record(
         ("competitive_profit", np.float64),
         ("present", np.int8, (N,)),
         ("entrants", np.int64),
-        ("feared", np.float64, (K,)),  # cut-offs as an entrant fears them
+        ("costs", np.float64),  # of taking part, of those who came
         ("shading", np.float64, (N,)),
         ("genuine", np.float64, (N,)),
         ("competitive", np.float64, (N,)),
@@ -146,6 +154,7 @@ SALE = record(
         ("plan", np.int64),
         ("kept", np.int64),  # lots the ring bids for; 0 when it competes
         ("plan_profit", np.float64, (RING_ARMS,)),
+        ("honest", LADDER),  # of the bids that a ring suppressed
         ("cover_bid", np.float64),
         ("covering", np.int8, (N,)),
         ("cheated", np.int8, (N,)),
@@ -157,6 +166,7 @@ SALE = record(
         ("shills", np.int64),
         ("owner", np.int64, (N,)),  # of each false name
         ("uplift", np.float64),
+        ("defaults", np.float64),  # what false names owed that won
         ("welfare", np.float64),
         ("profit", np.float64),
         ("fines", np.float64),
@@ -166,10 +176,10 @@ SALE = record(
         ("withdrew", np.int8, (N,)),
         ("caught", np.float64),
         ("exposed", np.float64),
-        ("position", np.int64, (N,)),  # lot taken, or `lots`
-        ("judged", np.int8, (K + 1,)),
-        ("seen", np.float64, (K + 1, K)),  # cut-offs by position
-        ("worth", np.float64, (K + 1, LEVELS)),  # of each shading level by position
+        ("position", np.int64, (N,)),  # place on the ladder, or `lots`
+        ("seen", np.float64, (K + 1, K)),  # rivals' bids as seen from each place
+        ("known", np.int64, (K + 1,)),  # how many of them are known
+        ("ceiling", np.float64, (K + 1,)),  # what the others are known to be below
     ]
 )
 
@@ -191,6 +201,8 @@ TALLY = record(
                 "competitive_profit",
                 "fines",
                 "entrants",
+                "costs",
+                "all_costs",
                 "shills",
                 "wars",
                 "ring_activity",

@@ -1,7 +1,8 @@
 """Lots that find no buyer: a seller cannot always commit to withholding them.
 
-With some probability a passed-in lot is bargained over with the best unserved entrant, who pays the midpoint between its genuine bid and
-the seller's own value (Skreta 2006 on sellers without commitment). This one number sets how harsh silly reserves are.
+With some probability a passed-in lot is bargained over with the best unserved entrant, who pays part of the way from the seller's own
+value to its genuine bid (Skreta 2006 on sellers without commitment). How often and at what price sets how harsh
+silly reserves are.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from edgeworth.games.auction.withdrawals import hand_over
 class UnsoldModel:
     """What happens to passed-in lots. Calibrated."""
 
-    bargain_chance: float = 0.19
+    bargain_chance: float = 0.46
     """Chance that a passed-in lot is bargained over."""
+    seller_share: float = 0.7
+    """The seller's share of what the buyer's genuine bid exceeds the seller's own value by."""
 
 
 @compiled_apart
@@ -31,8 +34,14 @@ def settle_unsold(market: Record, model: Record, terms: Record, sale: Record) ->
         if buyer == NOBODY:
             sale.welfare += terms.quality[k] * own
         else:
-            price = 0.5 * (sale.genuine[buyer] + own)
+            price = bargained_price(sale.genuine[buyer], model)
             hand_over(terms, model, sale, buyer, k, terms.quality[k] * sale.value[buyer], terms.quality[k] * price)
+
+
+@compiled_apart
+def bargained_price(genuine: Real, model: Record) -> Real:
+    """What a bidder with this genuine bid pays for a lot that was passed in, per unit of quality."""
+    return model.lots.seller_value + model.unsold.seller_share * (genuine - model.lots.seller_value)
 
 
 @compiled_apart

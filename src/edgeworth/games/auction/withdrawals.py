@@ -33,6 +33,7 @@ def settle_awards(market: Record, mechanism: Record, model: Record, terms: Recor
         damages = mechanism.withdrawal_penalty * sellers_loss(mechanism, model, terms, sale, k, next_in_line)
         if seat >= market.n:
             sale.surplus[sale.owner[seat - market.n]] -= damages
+            sale.defaults += damages
             sale.profit += damages
             kept = False
         else:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgeworth.compiled import Real, Record, compiled_apart
 from edgeworth.games.auction.bidders.profile import BidderProfile
 
 
@@ -20,9 +19,3 @@ class Colluder(BidderProfile):
     prior_shading: float = 0.88
     entry_cost: float = 0.016
     ambiguity: float = 0.06
-
-
-@compiled_apart
-def colluder_bonus(market: Record) -> Real:
-    """What a colluder expects from the ring on top of its own bidding."""
-    return market.ring_gain

@@ -1,6 +1,6 @@
 """Shader: a no-regret learner that begins by bidding far below its value.
 
-It bids θ v and learns θ by exponential weights from whatever the market publishes (`learning`), as the bidders of online ad exchanges do
+It bids θ v and learns θ step by step from whatever the market publishes (`learning`), as the bidders of online ad exchanges do
 (Nekipelov, Syrgkanis and Tardos 2015). Under VCG it can be taught to bid its value, under pay-as-bid it learns the equilibrium
 (n-1)/n; kept in the dark it goes on under-bidding. Where a ring is as good as legal, it joins.
 """
