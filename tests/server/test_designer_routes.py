@@ -168,8 +168,9 @@ def test_an_outcome_that_is_none_is_refused(client: TestClient, outcome: Any) ->
     problem(client.post("/api/design", json=body), 422, "invalid_request")
 
 
-def test_a_mechanism_in_force_is_judged_by_the_game(client: TestClient) -> None:
-    body = {"round_number": 1, "episode_length": 10, "market_outcomes": [[0.1] * 5]}
+@pytest.mark.parametrize("played", [0, 1])
+def test_a_mechanism_in_force_is_judged_by_the_game(client: TestClient, played: int) -> None:
+    body = {"round_number": played, "episode_length": 10, "market_outcomes": [[0.1] * 5] * played}
     refused = client.post("/api/design", json={**body, "current_mechanism": {**MECHANISM, "auction_type": "vgc"}})
     assert "Did you mean 'vcg'?" in problem(refused, 422, "illegal_action")["message"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections import Counter
@@ -232,3 +233,12 @@ def test_closing_answers_what_waits_and_takes_no_more() -> None:
 def test_what_a_worker_fails_at_is_no_fault_of_the_client_unless_it_is(error: Exception, status: int, code: str) -> None:
     refused = told("somebody", error)
     assert (refused.status, refused.code) == (status, code)
+
+
+def test_the_traceback_of_a_failure_is_logged(capfd: pytest.CaptureFixture[str]) -> None:
+    try:
+        1 / 0  # noqa: B018 - the failure of a worker
+    except ZeroDivisionError as error:
+        told("somebody", error)
+    line = json.loads(capfd.readouterr().err)
+    assert line["event"] == "worker_failed" and "ZeroDivisionError: division by zero" in line["traceback"]

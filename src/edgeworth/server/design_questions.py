@@ -143,10 +143,12 @@ def question_from(observation: Mapping[str, Any], seed: int, past: Past | None =
             message = f"{name} has {len(steps)} steps, but round_number says that {round_number} have been played."
             raise Refused(409, "contradiction", message, "Send both as the last observation has them.", name)
     proxies, mechanism = observation.get("population_proxies"), observation.get("current_mechanism")
-    if round_number and proxies is not None:
-        known["recent_proxies"] = ending_in(row_of(proxies, PROXIES), known, "recent_proxies", "population_proxies")
-    if round_number and mechanism is not None:
-        known["recent_mechanisms"] = ending_in(action_from(mechanism), known, "recent_mechanisms", "current_mechanism")
+    last_proxies = None if proxies is None else row_of(proxies, PROXIES)
+    in_force = None if mechanism is None else action_from(mechanism)  # judged before the first step too, where there is none yet
+    if round_number and last_proxies is not None:
+        known["recent_proxies"] = ending_in(last_proxies, known, "recent_proxies", "population_proxies")
+    if round_number and in_force is not None:
+        known["recent_mechanisms"] = ending_in(in_force, known, "recent_mechanisms", "current_mechanism")
     outcomes, seen, posted = (steps[-RECENT_STEPS:] for steps in known.values())
     return DesignQuestion(round_number, length, outcomes, seen, posted, observation.get("n_agents"), seed, past)
 

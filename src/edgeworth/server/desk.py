@@ -294,6 +294,6 @@ def told(who: str, error: BaseException) -> Refused:
         return Refused(503, "model_unavailable", f"{who}: {error}", "Ask again later, or ask another one.", retry_after=again, **facts)
     if isinstance(error, EdgeworthError) and not isinstance(error, IllegalAction):
         return refusal_of(error)
-    note(logging.ERROR, "worker_failed", who=who, exc_info=error)
+    note(logging.ERROR, "worker_failed", error, who=who)
     reason = str(error) if isinstance(error, IllegalAction) else type(error).__name__
     return Refused(502, "failed", f"{who} failed: {reason}", "Ask another one.", who=who)
