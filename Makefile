@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed-dev
 PEERS := $(VENV)/.installed-bench
 WARM := $(VENV)/.rules-compiled
 PORT ?= 8000
+PROCESSES ?= 2
 
 .PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play designers scales docs clean
 
@@ -24,12 +25,12 @@ demo: $(WARM)  ## a commented bargaining episode, and a market that is being gam
 	@$(BIN)/edgeworth market --stage 4 --steps 1
 
 test: $(WARM) check  ## lint, types and the whole quick test suite
-	@echo "edgeworth: running the tests."
-	@$(BIN)/python -m pytest -q -m "not slow"
+	@echo "edgeworth: running the tests in $(PROCESSES) processes (PROCESSES=… for another number); five to eight minutes."
+	@$(BIN)/python -m pytest -q -m "not slow" -n $(PROCESSES) --dist loadfile --durations 10
 
 slow: $(WARM)  ## the tests that take long: whole learning runs, a million mechanisms, every partner at length
-	@echo "edgeworth: running the slow tests."
-	@$(BIN)/python -m pytest -q -m slow
+	@echo "edgeworth: running the slow tests in $(PROCESSES) processes; up to half an hour."
+	@$(BIN)/python -m pytest -v -m slow -n $(PROCESSES) --durations 10
 
 check: $(STAMP)  ## lint, format and types
 	@echo "edgeworth: checking style and types."
