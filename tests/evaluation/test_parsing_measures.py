@@ -33,7 +33,7 @@ def test_a_dialogue_seen_from_both_sides_counts_once(tmp_path: Path) -> None:
 def test_agreed_dialogues_are_right_or_wrong_and_the_others_only_tell_their_last_act(tmp_path: Path) -> None:
     dialogues = read_dialogues(write(tmp_path / "talks.txt", RIGHT, WRONG, PARTED))
     seen: list[int] = []
-    part = measure_dialogues({"mine": dialogues}, show=lambda what, done, total: seen.append(total))["mine"]
+    part = measure_dialogues({"mine": dialogues}, progress=lambda what, done, total: seen.append(total))["mine"]
     assert (part["dialogues"], part["agreed"], part["accuracy"]["value"]) == (3, 2, 0.5)
     assert part["misses"] == {"one unit of one type": 1}
     assert part["last_act"]["agreed"]["AGREE"] == 2 and part["last_act"]["not agreed"]["DISAGREE"] == 1

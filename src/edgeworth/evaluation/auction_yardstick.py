@@ -29,8 +29,7 @@ from edgeworth.agents.designers.told_stage import ToldStage
 from edgeworth.agents.designers.uniform import Uniform
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
-
-Progress = Callable[[str, int, int], None]
+from edgeworth.progress import Progress
 
 POPULATIONS = ("0", "1", "2", "3", "4", "stages", "mixed", "dirichlet", "held_out")
 ORACLE, TOLD_STAGE, SCHEDULE = "oracle (told the composition)", "told the stage", "best schedule"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
@@ -39,6 +39,7 @@ from edgeworth.games.bargaining.hints import Hint, Hints
 from edgeworth.games.bargaining.vocabulary import ONGOING
 from edgeworth.llm.client import Completion, Messages, Reply
 from edgeworth.llm.counters import QUANTILES, quantile
+from edgeworth.progress import Progress, silent
 from edgeworth.training.pocket_split import held_out
 
 BATCH = 256
@@ -51,8 +52,6 @@ QUANTITY = (
 )
 WITHOUT_HINT = "agree_first: AGREE where possible, else ask for everything"
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is being computed, how much is done and how much there is."""
 Counts = NDArray[np.float64]
 FREE_TEMPERATURE = 1.0
 """At which a model is asked when nothing is to hold it."""
@@ -127,19 +126,18 @@ def choose_seeds(config: BargainingConfig, contexts: str, episodes: int, seed: i
 
 
 def measure_hints(
-    config: BargainingConfig, advisers: Sequence[Adviser], seeds: NDArray[np.int64], progress: Progress | None = None
+    config: BargainingConfig, advisers: Sequence[Adviser], seeds: NDArray[np.int64], progress: Progress = silent
 ) -> list[HintMeasure]:
     """What the hints of every adviser are worth on these seeds."""
-    report = progress or (lambda what, done, total: None)
     plan, why_none = _plan_for(config)
     values = None if plan is None else PlanValues(config)
-    by_plan = None if plan is None else _follow(config, Adviser("the plan", plan), None, None, seeds, report).episodes
+    by_plan = None if plan is None else _follow(config, Adviser("the plan", plan), None, None, seeds, progress).episodes
     notes = () if why_none is None else (why_none,)
     measures = []
     for adviser in advisers:
         with _noting_fallbacks() as told:
             adviser.provider.check(BargainingBatch(config, 1))
-            followed = _follow(config, adviser, plan, values, seeds, report)
+            followed = _follow(config, adviser, plan, values, seeds, progress)
         measures.append(_measured(adviser, followed, by_plan, (*told, *notes)))
     return measures
 
@@ -241,17 +239,17 @@ def _follow(
     plan: Bayes | None,
     values: PlanValues | None,
     seeds: NDArray[np.int64],
-    report: Progress,
+    progress: Progress,
 ) -> Followed:
     """Play these seeds by an adviser's hints."""
     played, tallies = [], []
     for begin in range(0, len(seeds), BATCH):
-        report(adviser.name, begin, len(seeds))
+        progress(adviser.name, begin, len(seeds))
         some = seeds[begin : begin + BATCH]
         follower = Follower(adviser.provider, plan, values, len(some))
         played.append(play_seeds(config, follower, some))
         tallies.append(follower.tally)
-    report(adviser.name, len(seeds), len(seeds))
+    progress(adviser.name, len(seeds), len(seeds))
     return Followed(Episodes.joined(played), tuple(tallies))
 
 

@@ -7,7 +7,7 @@ taken for a share: its distance to one is halved and doubled, since twice a shar
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,8 @@ from edgeworth.config import AuctionConfig
 from edgeworth.errors import EdgeworthError
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.model import MarketModel
+from edgeworth.progress import Progress, silent
 
-Progress = Callable[[str, int, int], None]
 Options = dict[str, Any]
 
 STAGES = ("0", "1", "2", "3", "4")
@@ -85,7 +85,7 @@ class World:
 CALIBRATED = World("calibrated", {})
 
 
-def rank_constants(markets: int, seed: int, progress: Progress | None = None) -> list[tuple[Constant, float]]:
+def rank_constants(markets: int, seed: int, progress: Progress = silent) -> list[tuple[Constant, float]]:
     """Every constant with its influence: the mean change of R, over mechanisms and stages, when it is halved or doubled; most first."""
     mechanisms = mechanism_rows([boxed_mechanism(name) for name in mechanism_names()])
 
@@ -97,8 +97,7 @@ def rank_constants(markets: int, seed: int, progress: Progress | None = None) ->
         moves = [options for factor in FACTORS if (options := constant.moved(factor)) is not None]
         influence = max((float(np.abs(table(options) - base).mean()) for options in moves), default=0.0)
         found.append((constant, influence))
-        if progress is not None:
-            progress(constant.path, place + 1, len(constants))
+        progress(constant.path, place + 1, len(constants))
     return sorted(found, key=lambda entry: -entry[1])
 
 

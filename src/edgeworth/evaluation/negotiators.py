@@ -20,7 +20,6 @@ Intervals are 95 % bootstraps over episodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -36,14 +35,12 @@ from edgeworth.evaluation.episodes import Episodes, play_episodes
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
+from edgeworth.progress import Progress, silent
 
 QUANTITY = (
     "reward, advantage, regret in points per episode; share_of_maximum: sum of rewards / sum of the agent's maxima; normalised_score:"
     " random legal play = 0, blind Bayes plan = 1, on the first episodes; 95 % bootstrap intervals over episodes"
 )
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being played, how much is done and how much there is."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ class Comparison:
         return asdict(self)
 
 
-def play_ends(config: BargainingConfig, episodes: int, seed: int, progress: Progress | None = None) -> Ends:
+def play_ends(config: BargainingConfig, episodes: int, seed: int, progress: Progress = silent) -> Ends:
     """Play the ends of the scale; against a partner whose replies betray something there is no blind plan."""
     random = play_episodes(config, RandomLegal(), episodes, seed)
     try:
@@ -117,20 +114,16 @@ def play_ends(config: BargainingConfig, episodes: int, seed: int, progress: Prog
     return Ends(random, played(config, Bayes(), "blind Bayes", episodes, seed, progress))
 
 
-def played(
-    config: BargainingConfig, negotiator: Negotiator, name: str, episodes: int, seed: int, progress: Progress | None = None
-) -> Episodes:
+def played(config: BargainingConfig, negotiator: Negotiator, name: str, episodes: int, seed: int, progress: Progress = silent) -> Episodes:
     """Play seeded episodes and tell how far it is."""
     done = 0
 
     def count(more: int) -> None:
         nonlocal done
         done += more
-        if progress is not None:
-            progress(name, done, episodes)
+        progress(name, done, episodes)
 
-    if progress is not None:
-        progress(name, 0, episodes)
+    progress(name, 0, episodes)
     return play_episodes(config, negotiator, episodes, seed, count)
 
 

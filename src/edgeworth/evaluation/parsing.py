@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,7 @@ from edgeworth.games.bargaining.contexts import Triple
 from edgeworth.games.bargaining.dialogue_acts import Evidence, Reading, Talk, read_talk
 from edgeworth.games.bargaining.dialogue_lines import Dialogue, Line, Speaker, quoted, three_numbers
 from edgeworth.games.bargaining.vocabulary import Act
-
-Show = Callable[[str, int, int], None]
+from edgeworth.progress import Progress, silent
 
 PUBLISHED_ACCURACY = 0.779
 """The published rule parser, on the same 4,766 agreed dialogues."""
@@ -55,7 +54,7 @@ def _seen_by_either(dialogue: Dialogue) -> tuple[tuple[object, ...], tuple[objec
     )
 
 
-def measure_dialogues(parts: Mapping[str, Sequence[Dialogue]], seed: int = 0, show: Show | None = None) -> dict[str, Any]:
+def measure_dialogues(parts: Mapping[str, Sequence[Dialogue]], seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
     """What `edgeworth parse --evaluate` writes of dialogues: every part, and all of them together."""
     total = sum(len(dialogues) for dialogues in parts.values())
     read: dict[str, list[_Read]] = {}
@@ -65,8 +64,8 @@ def measure_dialogues(parts: Mapping[str, Sequence[Dialogue]], seed: int = 0, sh
         for dialogue in dialogues:
             read[name].append(_Read(dialogue, read_talk(dialogue.context.counts, dialogue.utterances)))
             done += 1
-            if show is not None and done % 100 == 0:
-                show(name, done, total)
+            if done % 100 == 0:
+                progress(name, done, total)
     if len(read) > 1:
         read["all"] = [one for part in read.values() for one in part]
     return {name: _measure(part, seed) for name, part in read.items()}
@@ -94,7 +93,7 @@ def _measure(part: Sequence[_Read], seed: int) -> dict[str, Any]:
     return {
         "dialogues": len(part),
         "agreed": len(agreed),
-        "accuracy": None if not agreed else _share(agreed, seed).as_dict(),
+        "accuracy": _share(agreed, seed).as_dict() if agreed else None,
         "by_evidence": _by_evidence(agreed),
         "misses": {kind: n for kind, n in _miss_counts(agreed).items() if n},
         "last_act": {

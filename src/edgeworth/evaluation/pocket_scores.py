@@ -26,8 +26,7 @@ from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, r
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
 from edgeworth.llm.client import Client
-
-Progress = Callable[[str, int, int], None]
+from edgeworth.progress import Progress, silent
 
 MARKS = {"hint_legality": 0.995, "mechanism_legality": 0.995, "hint_over_bayes": 0.97, "mechanism_score": 0.59}
 POPULATION = "stages"
@@ -109,11 +108,11 @@ class Noted(LanguageModel):
         return self
 
 
-def pocket_scores(client: Client, talks: int, markets: int, seed: int, progress: Progress | None = None) -> PocketScores:
+def pocket_scores(client: Client, talks: int, markets: int, seed: int, progress: Progress = silent) -> PocketScores:
     """Measure a model in both games, free and held."""
 
     def told(what: str) -> Callable[[int, int], None]:
-        return lambda done, of: None if progress is None else progress(what, done, of)
+        return lambda done, total: progress(what, done, total)
 
     config = BargainingConfig()
     seeds = choose_seeds(config, "held_out", talks, seed)

@@ -17,11 +17,12 @@ from typing import Any
 from edgeworth.agents.designers.bundled import bundled_file, bundled_name, format_folder, read_mechanisms
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.agents.designers.search import SearchBudget, mean_scores, search_mechanism
-from edgeworth.evaluation.model_constants import CALIBRATED, STAGES, Constant, Progress, World, rank_constants, worlds_of
+from edgeworth.evaluation.model_constants import CALIBRATED, STAGES, Constant, World, rank_constants, worlds_of
 from edgeworth.evaluation.statistics import Estimate, paired_difference
 from edgeworth.games.auction.action import CHOICES, FLAGS, NUMBERS, DaedalusAction, action_of, mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES
+from edgeworth.progress import Progress, silent
 
 RING_STAGES = ("3", "4")
 LEVELS = {"reserve_price": (0.0, 0.3, 0.6)}
@@ -165,15 +166,14 @@ class Robustness:
         }
 
 
-def robustness(budget: RobustnessBudget, seed: int, rank: Progress | None = None, progress: Progress | None = None) -> Robustness:
+def robustness(budget: RobustnessBudget, seed: int, rank: Progress = silent, progress: Progress = silent) -> Robustness:
     """Rank the constants, then draw the conclusions in the calibrated market and in every world."""
     influence = rank_constants(budget.influence_markets, seed, rank)
     worlds = [CALIBRATED, *worlds_of([constant for constant, _ in influence[: budget.constants]])]
     effects: dict[str, dict[str, dict[str, Estimate]]] = {}
     formats: dict[str, dict[str, dict[str, float]]] = {}
     for place, world in enumerate(worlds):
-        if progress is not None:
-            progress(world.name, place, len(worlds))
+        progress(world.name, place, len(worlds))
         found = {stage: effects_at(world, stage, budget, seed) for stage in STAGES}
         effects[world.name] = {stage: effect for stage, (effect, _) in found.items()}
         formats[world.name] = {stage: scores for stage, (_, scores) in found.items()}

@@ -26,9 +26,10 @@ from edgeworth.evaluation.deals import deal_quality
 from edgeworth.evaluation.episodes import Episodes, play_seeds
 from edgeworth.evaluation.exploitability import LONGEST, both_roles, exact_gains, last_offer_share, trained_gains
 from edgeworth.evaluation.pairs import Player, laid_table, play_pair
-from edgeworth.evaluation.statistics import Estimate, mean, over_seeds, ratio
-from edgeworth.evaluation.study import Cell, Progress, Study, game_of_cell, run_folder, train_all, training_facts
+from edgeworth.evaluation.statistics import Estimate, as_json, mean, over_seeds, ratio
+from edgeworth.evaluation.study import Cell, Study, game_of_cell, run_folder, train_all, training_facts
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Side
+from edgeworth.progress import Progress, silent
 from edgeworth.runlog import CHECKPOINTS, LAST, Checkpoint, read_checkpoint, write_checkpoint
 from edgeworth.training.settings import merged
 
@@ -96,7 +97,7 @@ def checkpoint_of(runs: Path, cell: Cell, seed: int) -> Path:
     return run_folder(runs, cell, seed) / CHECKPOINTS / LAST
 
 
-def train(plan: Plan, runs: Path, workers: int, progress: Progress | None = None) -> dict[tuple[str, str, int], Path]:
+def train(plan: Plan, runs: Path, workers: int, progress: Progress = silent) -> dict[tuple[str, str, int], Path]:
     """Train all agents, then a best response to each; returns the responses' checkpoints by kind, game and seed."""
     pairs = [(kind, game) for game in GAMES for kind in KINDS]
     about = "self-play"
@@ -152,7 +153,7 @@ def measure_agent(plan: Plan, cell: Cell, agent: Path, stranger: Path | None, re
     if stranger is not None:
         against[STRANGER] = play_pair(game, player(agent), player(stranger), seeds)
     row: dict[str, Any] = {
-        **{name: _plain(number) for name, number in numbers.items()},
+        **{name: as_json(number) for name, number in numbers.items()},
         "exploitability_trained": gains.share().as_dict(),
         "exploitability_exact": None,
         "against": {name: ratio(played.reward, played.maximum).as_dict() for name, played in against.items()},
@@ -164,9 +165,7 @@ def measure_agent(plan: Plan, cell: Cell, agent: Path, stranger: Path | None, re
     return Measured(row, against)
 
 
-def measure(
-    plan: Plan, runs: Path, responses: Mapping[tuple[str, str, int], Path], progress: Progress | None = None
-) -> list[dict[str, Any]]:
+def measure(plan: Plan, runs: Path, responses: Mapping[tuple[str, str, int], Path], progress: Progress = silent) -> list[dict[str, Any]]:
     """The rows of all games: both kinds of self-play, and what the pool gains over naive against each opponent."""
     rows, done, total = [], 0, len(GAMES) * len(KINDS) * len(plan.seeds)
     for game in GAMES:
@@ -175,8 +174,7 @@ def measure(
             cell = cell_of(kind, game)
             agents = [checkpoint_of(runs, cell, seed) for seed in plan.seeds]
             for number, seed in enumerate(plan.seeds):
-                if progress is not None:
-                    progress(f"measuring {cell.name}, seed {seed}", done, total)
+                progress(f"measuring {cell.name}, seed {seed}", done, total)
                 stranger = agents[(number + 1) % len(agents)] if len(agents) > 1 else None
                 one = measure_agent(plan, cell, agents[number], stranger, responses[kind, game, seed])
                 found.setdefault(kind, []).append(one)
@@ -248,11 +246,7 @@ def _over(numbers: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
     return over_seeds(known).as_dict() if len(known) == len(numbers) else None
 
 
-def _plain(number: Estimate | None) -> dict[str, Any] | None:
-    return None if number is None else number.as_dict()
-
-
-def run_report(plan: Plan, runs: Path, workers: int, progress: Progress | None = None) -> dict[str, Any]:
+def run_report(plan: Plan, runs: Path, workers: int, progress: Progress = silent) -> dict[str, Any]:
     """Train, freeze, exploit and compare; a dictionary for JSON."""
     responses = train(plan, runs, workers, progress)
     classic = game_of_cell(cell_of("pool", EXPERTS_GAME))

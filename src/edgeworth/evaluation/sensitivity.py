@@ -6,7 +6,6 @@ episode. The base is the stage's best bundled mechanism, or one that the user gi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +19,7 @@ from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, DaedalusAction, mechanism_rows
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being computed, how much is done and how much there is."""
+from edgeworth.progress import Progress, silent
 
 RESERVES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
 PENALTIES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -85,16 +82,15 @@ def best_name(stage: str) -> str:
 
 
 def sensitivity(
-    stage: str, config: AuctionConfig, base: DaedalusAction, episodes: int, seed: int, progress: Progress | None = None
+    stage: str, config: AuctionConfig, base: DaedalusAction, episodes: int, seed: int, progress: Progress = silent
 ) -> Sensitivity:
     """Move every field of the base through its levels, one at a time, on the episodes of the same seeds."""
-    report = progress or (lambda what, done, total: None)
     scores = episode_scores([base], config, episodes, seed)[0]
     effects = []
     for done, field in enumerate(FIELDS):
-        report(field, done, len(FIELDS))
+        progress(field, done, len(FIELDS))
         effects.append(field_effect(field, base, scores, config, seed))
-    report("done", len(FIELDS), len(FIELDS))
+    progress("done", len(FIELDS), len(FIELDS))
     return Sensitivity(stage, base, mean(scores, seed), tuple(effects))
 
 

@@ -5,7 +5,8 @@ Intervals are percentile bootstraps over episodes, with a seed of their own, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,12 +28,33 @@ class Estimate:
     high: float
     n: int
 
+    def __format__(self, spec: str) -> str:
+        """`0.712 [0.701, 0.722]`, or with all three numbers in another format: `f"{estimate:+.2f}"`."""
+        value, low, high = (format(number, spec or ".3f") for number in (self.value, self.low, self.high))
+        return f"{value} [{low}, {high}]"
+
     def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return format(self)
+
+    @property
+    def half_width(self) -> float:
+        """The distance from the value to the farther end of its interval."""
+        return max(self.high - self.value, self.value - self.low)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, which has no word for a number that is not known but null."""
+        """For JSON; an unknown end of the interval becomes null."""
         return {name: None if value != value else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Estimate:
+        """The estimate that `as_dict` wrote."""
+        low, high = (math.nan if stored[end] is None else stored[end] for end in ("low", "high"))
+        return cls(stored["value"], low, high, stored["n"])
+
+
+def as_json(estimate: Estimate | None) -> dict[str, Any] | None:
+    """An estimate for JSON, or null where there is none."""
+    return None if estimate is None else estimate.as_dict()
 
 
 def ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int = 0) -> Estimate:

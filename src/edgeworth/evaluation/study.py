@@ -8,7 +8,7 @@ seeds, which are few; single seeds with the bootstrap interval over episodes. Wh
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +26,7 @@ from edgeworth.evaluation.negotiators import Ends, play_ends
 from edgeworth.evaluation.statistics import mean, over_seeds, ratio
 from edgeworth.evaluation.study_comparison import add_comparisons
 from edgeworth.evaluation.study_file import Cell, Study, folder_name, load_study
+from edgeworth.progress import Progress, silent
 from edgeworth.runlog import (
     CHECKPOINTS,
     LAST,
@@ -43,7 +44,6 @@ from edgeworth.training.settings import as_mapping
 
 __all__ = ["Cell", "Study", "folder_name", "load_study", "play_one", "put_into_box", "run_study", "train_all", "train_one"]
 
-Progress = Callable[[str, int, int], None]
 
 QUANTITY = (
     "share_of_maximum: sum of rewards / sum of the agent's maxima, likeliest moves of the last checkpoint; below_bayes: that of the"
@@ -115,7 +115,7 @@ def pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
             raise
 
 
-def train_all(study: Study, runs: Path, workers: int, progress: Progress | None = None) -> None:
+def train_all(study: Study, runs: Path, workers: int, progress: Progress = silent) -> None:
     """Train every run of a study, so many at a time; where one stops all, the others can be taken up again."""
     jobs = [(cell, seed) for seed in study.seeds for cell in study.cells]
     wanted = {(cell.name, seed): cell.settings(seed, study.steps).num_train_steps for cell, seed in jobs}
@@ -125,15 +125,14 @@ def train_all(study: Study, runs: Path, workers: int, progress: Progress | None 
             over, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
             for future in over:
                 future.result()
-            if progress is not None:
-                made = sum(min(steps_made(run_folder(runs, cell, seed)), wanted[cell.name, seed]) for cell, seed in jobs)
-                progress(f"{len(jobs) - len(waiting)} of {len(jobs)} runs", made, sum(wanted.values()))
+            made = sum(min(steps_made(run_folder(runs, cell, seed)), wanted[cell.name, seed]) for cell, seed in jobs)
+            progress(f"{len(jobs) - len(waiting)} of {len(jobs)} runs", made, sum(wanted.values()))
 
 
 # What came of it
 
 
-def run_study(study: Study, runs: Path, workers: int, progress: Progress | None = None) -> dict[str, Any]:
+def run_study(study: Study, runs: Path, workers: int, progress: Progress = silent) -> dict[str, Any]:
     """Train, play and compare; a dictionary for JSON."""
     train_all(study, runs, workers, progress)
     ends: dict[str, Ends] = {}
@@ -144,8 +143,7 @@ def run_study(study: Study, runs: Path, workers: int, progress: Progress | None 
     with pool_of(workers) as pool:
         measured = [_submit_measures(pool, study, cell, runs, ends[repr(game_of_cell(cell))]) for cell in study.cells]
         for number, (cell, seeds) in enumerate(zip(study.cells, measured, strict=True)):
-            if progress is not None:
-                progress(f"playing {cell.name}", number, len(study.cells))
+            progress(f"playing {cell.name}", number, len(study.cells))
             rows.append(measure_cell(study, cell, [seed.result() for seed in seeds], runs, ends[repr(game_of_cell(cell))]))
     add_comparisons(study, rows, {cell.name: [run_folder(runs, cell, seed) for seed in study.seeds] for cell in study.cells})
     return {

@@ -33,8 +33,9 @@ from edgeworth.errors import CannotPlay, InvalidOption
 from edgeworth.evaluation.deals import deal_quality
 from edgeworth.evaluation.episodes import Episodes, play_seeds
 from edgeworth.evaluation.pairs import Player, play_pair
-from edgeworth.evaluation.statistics import Estimate, from_resamples, resampled_sums
+from edgeworth.evaluation.statistics import Estimate, as_json, from_resamples, resampled_sums
 from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, PARTNER
+from edgeworth.progress import Progress, silent
 
 QUANTITY = (
     "shares: sum of rewards / sum of the worth of the whole pool to that side; score: mean share over all other negotiators and both"
@@ -42,8 +43,6 @@ QUANTITY = (
 )
 MEASURES = ("agent_share", "partner_share", "deal_rate", "pareto_rate", "nash_ratio")
 Numbers = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
-"""Called with what is being played, how much is done and how much there is."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Measured:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {name: None if found is None else found.as_dict() for name, found in self.values.items()}
+        return {name: as_json(found) for name, found in self.values.items()}
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def run_tournament(
-    scenarios: Mapping[str, BargainingConfig], names: Sequence[str], episodes: int, seed: int, progress: Progress | None = None
+    scenarios: Mapping[str, BargainingConfig], names: Sequence[str], episodes: int, seed: int, progress: Progress = silent
 ) -> dict[str, Any]:
     """Play all scenarios; a dictionary for JSON."""
     check_names(names)
@@ -93,8 +92,7 @@ def run_tournament(
     def report(what: str, more: int) -> None:
         nonlocal played
         played += more
-        if progress is not None:
-            progress(what, played, games)
+        progress(what, played, games)
 
     tables, found = [], []
     for scenario, config in scenarios.items():

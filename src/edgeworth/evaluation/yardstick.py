@@ -7,7 +7,6 @@ seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +26,7 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import bayes_plan, offers_before_agreeing
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import context_of
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being computed, how much is done and how much there is."""
+from edgeworth.progress import Progress, silent
 
 PLAYED: dict[str, tuple[str, Negotiator]] = {
     "concession": ("concede 0.9, 0.8, 0.7, 0.6, then AGREE", Concession()),
@@ -67,25 +64,24 @@ class Yardstick:
 
 
 def yardstick(
-    scenario: str, config: BargainingConfig, contexts: int, plan_contexts: int, seed: int, progress: Progress | None = None
+    scenario: str, config: BargainingConfig, contexts: int, plan_contexts: int, seed: int, progress: Progress = silent
 ) -> Yardstick:
     """Compute the scale of a scenario: exact bounds and simple agents."""
-    report = progress or (lambda what, done, total: None)
     batch = _opened(config, contexts, seed)
     maximum = maximum_rewards(batch)
     rows: list[Row] = []
     notes: list[str] = []
-    report("oracle", 0, contexts)
+    progress("oracle", 0, contexts)
     try:
         rows.append(Row("oracle", "oracle: knows the partner's utilities", ratio(oracle_values(batch), maximum, seed)))
-        rows += _plan_rows(_opened(config, plan_contexts, seed), seed, report)
+        rows += _plan_rows(_opened(config, plan_contexts, seed), seed, progress)
     except InvalidOption as error:
         notes.append(str(error))
     for name, (label, negotiator) in PLAYED.items():
-        report(name, 0, contexts)
+        progress(name, 0, contexts)
         played = play_episodes(config, negotiator, contexts, seed)
         rows.append(Row(name, label, ratio(played.reward, played.maximum, seed)))
-    report("done", contexts, contexts)
+    progress("done", contexts, contexts)
     return Yardstick(scenario, tuple(rows), tuple(notes))
 
 
@@ -94,7 +90,7 @@ def _opened(config: BargainingConfig, size: int, seed: int) -> BargainingBatch:
     return opened(config, np.arange(seed, seed + size, dtype=np.int64))
 
 
-def _plan_rows(batch: BargainingBatch, seed: int, report: Progress) -> list[Row]:
+def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> list[Row]:
     """The best blind plan, and the one that makes a fixed number of offers and then agrees."""
     fixed = min(offers_before_agreeing(batch, opener) for opener in _openers(batch))
     best, short = np.zeros(batch.size), np.zeros(batch.size)
@@ -108,7 +104,7 @@ def _plan_rows(batch: BargainingBatch, seed: int, report: Progress) -> list[Row]
             plans[key] = (bayes_plan(context, batch, opener).value, bayes_plan(context, batch, opener, fixed).value)
         best[slot], short[slot] = plans[key]
         if slot % 50 == 0:
-            report("blind plans", slot, batch.size)
+            progress("blind plans", slot, batch.size)
     maximum: NDArray[np.float64] = maximum_rewards(batch)
     offers = f"{fixed} offer{'s' if fixed != 1 else ''}"
     return [

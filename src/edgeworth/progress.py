@@ -1,0 +1,12 @@
+"""Progress of a long computation: the function that it calls now and then, and that a command shows as a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody watches; the default."""
