@@ -1,31 +1,27 @@
-"""A run on disk: its settings, its numbers over time, and checkpoints that nothing can tear.
+"""A run on disk: its settings, its metrics over time, and its checkpoints.
 
 A run folder holds
 
 - `config.yaml`, the settings, and `run.json`: the command, the git revision where there is one, versions, the time it began;
-- `metrics.csv`, `training_history.json` and TensorBoard's event file: the same lines of numbers, for three kinds of reader;
+- `metrics.csv`, `training_history.json` and TensorBoard's event file: the same metrics for three kinds of reader;
 - `checkpoints/`: `last` to continue from and `best` to play, each a `.safetensors` file with all its facts in the header, and a `.json`
   file with the same facts for people.
 
-Every file but the growing CSV and event files is written under another name, forced to the disk and then renamed, so that a killed process,
-a full disk or a power cut leaves the old file or the new one, whole. The facts travel in the header of the tensors' file for the same
-reason: there is no moment at which two files must agree. A digest tells a damaged file from a sound one. Nothing is ever unpickled.
+Every file but the growing CSV and event files is written whole or not at all (`files.py`). The facts are in the header of the tensors' file
+so that no two files have to agree. A digest tells a damaged file from a sound one. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
 
-import contextlib
-import csv
 import hashlib
-import io
+import importlib
 import json
 import math
-import os
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,55 +32,35 @@ import yaml
 from numpy.typing import NDArray
 
 from edgeworth.config import load_yaml
-from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
+from edgeworth.errors import DataError, InvalidOption, MissingExtra
+from edgeworth.files import csv_text, write_json, write_whole, writing
 
 CONFIG, FACTS, METRICS, HISTORY, CHECKPOINTS = "config.yaml", "run.json", "metrics.csv", "training_history.json", "checkpoints"
 LAST, BEST = "last", "best"
 SUFFIX = ".safetensors"
 STEP = "steps"
-"""The column that every line has: how many moves were made when it was written."""
+"""The column that every line has: how many moves had been made when it was written."""
 
 Line = dict[str, float | int | str]
 
 
-# Files
+# Optional packages
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: under another name, forced to the disk, renamed."""
-    fresh = path.with_name(path.name + ".new")
+def _library(module: str, user: str, package: str) -> Any:
+    """A module of an optional package."""
     try:
-        _write_forced(fresh, content)
-        os.replace(fresh, path)
-        _force_folder(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            fresh.unlink(missing_ok=True)
-        raise _unwritten(path, error) from error
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(user, package, "train") from error
 
 
-def _write_forced(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def _safetensors() -> Any:
+    return _library("safetensors.numpy", "A checkpoint", "safetensors")
 
 
-def _force_folder(folder: Path) -> None:
-    """Force the renaming itself to the disk, where the system lets a folder be opened."""
-    if hasattr(os, "O_DIRECTORY"):
-        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
-
-
-def _unwritten(path: Path, error: OSError) -> RunStopped:
-    return RunStopped(
-        f"{path} cannot be written ({error.strerror or error}); what was there before is untouched."
-        " Make room or choose another folder, then continue from the last checkpoint with --resume."
-    )
+def _tensorboard() -> Any:
+    return _library("torch.utils.tensorboard", "logging.tensorboard", "tensorboard")
 
 
 # Checkpoints
@@ -99,12 +75,12 @@ class Checkpoint:
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write `path.safetensors`, which is the checkpoint, and `path.json`, which tells people what it is."""
+    """Write `path.safetensors`, which is the checkpoint, and `path.json`, its facts for people."""
     tensors = {name: np.asarray(array, order="C") for name, array in checkpoint.tensors.items()}
     facts = {**checkpoint.facts, "digest": _digest(tensors)}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(_with_suffix(path, SUFFIX), _safetensors().save(tensors, {"facts": json.dumps(facts)}))
-    write_whole(_with_suffix(path, ".json"), (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode())
+    write_json(_with_suffix(path, ".json"), facts)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -158,95 +134,6 @@ def _with_suffix(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _safetensors() -> Any:
-    try:
-        import safetensors.numpy
-    except ImportError as error:
-        raise MissingExtra("A checkpoint", "safetensors", "train") from error
-    return safetensors.numpy
-
-
-# Numbers over time
-
-
-class MetricsFile:
-    """Lines of numbers as CSV, one after the other; a new column makes the file anew."""
-
-    def __init__(self, path: Path, lines: Sequence[Line] = ()) -> None:
-        self.path, self.columns = path, list(dict.fromkeys(key for line in lines for key in line))
-        write_whole(path, self._text(lines, header=True).encode() if lines else b"")
-
-    def add(self, line: Line, before: Sequence[Line]) -> None:
-        """Append a line; `before` are those that are there already."""
-        new = [key for key in line if key not in self.columns]
-        if new:
-            self.columns += new
-            write_whole(self.path, self._text([*before, line], header=True).encode())
-            return
-        try:
-            with self.path.open("a", encoding="utf-8", newline="") as file:
-                file.write(self._text([line], header=False))
-        except OSError as error:
-            raise _unwritten(self.path, error) from error
-
-    def _text(self, lines: Sequence[Line], header: bool) -> str:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
-        if header:
-            writer.writeheader()
-        writer.writerows(lines)
-        return text.getvalue()
-
-
-class EventFile:
-    """Lines of numbers for TensorBoard, which hides what an earlier attempt wrote from `resumed_at` on."""
-
-    def __init__(self, folder: Path, resumed_at: int | None) -> None:
-        event_pb2, self._summary, writer = _tensorboard()
-        self._event = event_pb2
-        try:
-            self._writer = writer(str(folder))
-        except OSError as error:
-            raise _unwritten(folder, error) from error
-        if resumed_at is not None:
-            start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
-            self._writer.add_event(event_pb2.Event(wall_time=time.time(), step=resumed_at, session_log=start))
-
-    def add(self, line: Line) -> None:
-        """Numbers of a line, under their names; words are left out."""
-        numbers = {key: value for key, value in line.items() if not isinstance(value, str) and key != STEP}
-        values = [self._summary.Summary.Value(tag=key, simple_value=value) for key, value in numbers.items()]
-        summary = self._summary.Summary(value=values)
-        with self._telling():
-            self._writer.add_event(self._event.Event(wall_time=time.time(), step=int(line[STEP]), summary=summary))
-
-    def flush(self) -> None:
-        """Write out what is waiting."""
-        with self._telling():
-            self._writer.flush()
-
-    def close(self) -> None:
-        """Write out what is waiting, and end."""
-        with self._telling():
-            self._writer.close()
-
-    @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise _unwritten(Path(self._writer.get_logdir()), error) from error
-
-
-def _tensorboard() -> tuple[Any, Any, Any]:
-    try:
-        from tensorboard.compat.proto import event_pb2, summary_pb2  # type: ignore[import-untyped]
-        from tensorboard.summary.writer.event_file_writer import EventFileWriter  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingExtra("logging.tensorboard", "tensorboard", "train") from error
-    return event_pb2, summary_pb2, EventFileWriter
-
-
 # The run folder
 
 
@@ -291,21 +178,24 @@ class RunLog:
     def __init__(
         self, folder: Path, with_csv: bool, with_tensorboard: bool, lines: Sequence[Line] = (), resumed_at: int | None = None
     ) -> None:
-        self.folder, self.lines = folder, list(lines)
-        self._metrics = MetricsFile(folder / METRICS, self.lines) if with_csv else None
-        self._events = EventFile(folder, resumed_at) if with_tensorboard else None
+        self.folder, self.lines, self._with_csv = folder, list(lines), with_csv
+        self._columns: list[str] = list(dict.fromkeys(key for line in lines for key in line))
+        self._events: Any = None
+        if with_csv:
+            write_whole(folder / METRICS, csv_text(self.lines, self._columns).encode() if lines else b"")
+        if with_tensorboard:
+            with writing(folder):
+                self._events = _tensorboard().SummaryWriter(str(folder), purge_step=resumed_at)
 
     @classmethod
     def begin(cls, folder: Path, config: Mapping[str, Any], command: str, with_csv: bool = True, with_tensorboard: bool = True) -> RunLog:
-        """A new folder; one that exists already is refused, and so is one that could not be filled."""
+        """A new folder; one that exists already is refused, and so is a run that could not be written down."""
         refuse_existing(folder)
         _check_writers(with_tensorboard)
-        try:
+        with writing(folder):
             (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unwritten(folder, error) from error
         write_config(folder, config)
-        write_whole(folder / FACTS, (json.dumps(run_facts(command), indent=2) + "\n").encode())
+        write_json(folder / FACTS, run_facts(command))
         return cls(folder, with_csv, with_tensorboard)
 
     @classmethod
@@ -316,12 +206,25 @@ class RunLog:
         return cls(folder, with_csv, with_tensorboard, lines, resumed_at=step + 1)
 
     def add(self, line: Line) -> None:
-        """Write a line of numbers down."""
-        if self._metrics is not None:
-            self._metrics.add(line, self.lines)
+        """Write a line of metrics."""
+        if self._with_csv:
+            self._add_to_csv(line)
         if self._events is not None:
-            self._events.add(line)
+            with writing(self.folder):
+                for key, value in line.items():
+                    if not isinstance(value, str) and key != STEP:
+                        self._events.add_scalar(key, value, int(line[STEP]))
         self.lines.append(line)
+
+    def _add_to_csv(self, line: Line) -> None:
+        """Append a line to the CSV file; a line with a new column writes the file anew."""
+        path, new = self.folder / METRICS, [key for key in line if key not in self._columns]
+        self._columns += new
+        if new:
+            write_whole(path, csv_text([*self.lines, line], self._columns).encode())
+            return
+        with writing(path), path.open("a", encoding="utf-8", newline="") as file:
+            file.write(csv_text([line], self._columns, header=False))
 
     def save(self, name: str, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint; before the one to continue from, the history that led to it."""
@@ -329,17 +232,19 @@ class RunLog:
             text = json.dumps([_json_line(line) for line in self.lines], indent=1)
             write_whole(self.folder / HISTORY, text.encode())
             if self._events is not None:
-                self._events.flush()
+                with writing(self.folder):
+                    self._events.flush()
         write_checkpoint(self.folder / CHECKPOINTS / name, checkpoint)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         if self._events is not None:
-            self._events.close()
+            with writing(self.folder):
+                self._events.close()
 
 
 def _check_writers(with_tensorboard: bool) -> None:
-    """Miss what checkpoints and events are written with now, not when there is something to write."""
+    """Refuse a run whose checkpoints or events could not be written, before it begins."""
     _safetensors()
     if with_tensorboard:
         _tensorboard()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from edgeworth.errors import DataError, RunStopped
-from edgeworth.runlog import Checkpoint, RunLog, find_checkpoint, git_revision, read_checkpoint, read_history, write_checkpoint, write_whole
+from edgeworth.files import write_whole
+from edgeworth.runlog import Checkpoint, RunLog, find_checkpoint, git_revision, read_checkpoint, read_history, write_checkpoint
 
 ARRAYS = {
     "a": np.arange(6, dtype=np.float32).reshape(2, 3),

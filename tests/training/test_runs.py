@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeworth import catalog, runlog
+from edgeworth import catalog, files
 from edgeworth.agents.hints.random import RandomHints
 from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
 from edgeworth.runlog import find_checkpoint, read_checkpoint, read_config, read_history
@@ -113,7 +113,7 @@ def test_what_holds_no_run_cannot_be_continued(tmp_path: Path, what: str) -> Non
         Run.resume(small(), folder)
 
 
-@pytest.mark.parametrize(("package", "needed"), [("tensorboard.compat.proto", "tensorboard"), ("safetensors.numpy", "safetensors")])
+@pytest.mark.parametrize(("package", "needed"), [("torch.utils.tensorboard", "tensorboard"), ("safetensors.numpy", "safetensors")])
 def test_a_run_that_could_not_be_written_down_is_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, needed: str
 ) -> None:
@@ -185,7 +185,7 @@ def test_a_full_disk_stops_the_run_with_the_old_checkpoint_whole(tmp_path: Path,
     for _ in range(3):
         run.iterate()
     before = tensors(folder)
-    monkeypatch.setattr(runlog, "_write_forced", no_space)
+    monkeypatch.setattr(files, "_write_forced", no_space)
     with pytest.raises(RunStopped, match=r"cannot be written \(No space left on device\); what was there before is untouched.*--resume"):
         for _ in range(3):
             run.iterate()

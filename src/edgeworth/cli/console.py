@@ -14,7 +14,7 @@ import yaml
 from rich.console import Console
 from rich.markup import escape
 
-from edgeworth import catalog
+from edgeworth import catalog, files
 from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.errors import InvalidOption
 
@@ -63,9 +63,7 @@ def print_json(value: Any) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write a result file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    files.write_json(path, value)
     err.print(f"Wrote {path}.")
 
 

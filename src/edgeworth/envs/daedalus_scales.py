@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
+from edgeworth.files import write_json
 from edgeworth.games.auction.action import random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.market_view import FIRST_FIELD, Notebook
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import RULES
-from edgeworth.runlog import write_whole
 from edgeworth.seeding import generator
 
 NUMBERS = (*SCORES, *PROXIES)
@@ -61,7 +61,7 @@ def write_scales(path: Path = FILE, markets: int = MARKETS, seed: int = 0) -> No
     centre, scale = (np.round(values, DIGITS).tolist() for values in measured(markets, seed))
     numbers = {name: {"centre": c, "scale": s} for name, c, s in zip(NUMBERS, centre, scale, strict=True)}
     facts = {"command": "python -m edgeworth.envs.daedalus_scales", "rules": RULES, "markets": markets, "seed": seed, "numbers": numbers}
-    write_whole(path, (json.dumps(facts, indent=2) + "\n").encode())
+    write_json(path, facts)
 
 
 if __name__ == "__main__":

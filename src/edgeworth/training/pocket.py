@@ -9,8 +9,6 @@ does not depend on its every word.
 from __future__ import annotations
 
 import copy
-import csv
-import io
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,9 +21,9 @@ from numpy.typing import NDArray
 
 from edgeworth.config import build, load_yaml
 from edgeworth.errors import DataError, InvalidOption, MissingExtra
+from edgeworth.files import csv_text, write_json, write_whole
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.pocket import FOLDER
-from edgeworth.runlog import write_whole
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, Rows
 
@@ -341,11 +339,8 @@ def held_out_scores(
 
 def write_log(path: Path, history: list[dict[str, float]]) -> None:
     """The history so far as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, history[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: f"{value:.6g}" for key, value in line.items()} for line in history)
-    write_whole(path, text.getvalue().encode())
+    rows = [{key: f"{value:.6g}" for key, value in line.items()} for line in history]
+    write_whole(path, csv_text(rows, list(rows[0])).encode())
 
 
 # The folder
@@ -400,4 +395,4 @@ def write_scores(folder: Path | None, scores: Mapping[str, Any]) -> None:
 
 def write_card(folder: Path, card: Mapping[str, Any]) -> None:
     """Write a card whole or not at all."""
-    write_whole(folder / CARD, (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode())
+    write_json(folder / CARD, card)
