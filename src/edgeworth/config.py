@@ -1,38 +1,33 @@
-"""Settings: frozen dataclasses, filled from YAML files and then from flags.
+"""The options of both games, and the YAML files that set them.
 
-A mapping becomes a dataclass in one place, `build`, which answers a mistyped key with its neighbour and a wrong type with what was
-expected. Scenarios are YAML files in `configs/scenarios/`; a wheel carries them inside the package.
+Scenarios are YAML files in `configs/scenarios/`; a wheel carries them inside the package. `validation.py` checks options: typos get a
+suggestion, and errors say what was expected.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import re
-import types
-import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import yaml
 
-from edgeworth.errors import DataError, InvalidOption, UnknownKey, UnknownName
+from edgeworth.errors import DataError, InvalidOption, UnknownName
+from edgeworth.validation import between, build, settings
 
 TURN_RANGE = (2, 50)
 COUNT_RANGE = (0, 10)
 BIDDER_RANGE = (2, 16)
 STEP_RANGE = (1, 10_000)
-SCIENTIFIC = re.compile(r"[-+]?\d+[eE][-+]?\d+")
-"""A number such as 3e-4, which YAML 1.1 takes for a word because it has no point."""
 
 
-@dataclass(frozen=True)
+@settings
 class BargainingConfig:
     """Every option of the bargaining game; the defaults are the scenario `classic`."""
 
-    max_turns: int = 10
+    max_turns: Annotated[int, between(*TURN_RANGE)] = 10
     """Moves of both sides together; reaching it without a deal pays the reservation value."""
     opens: Literal["random", "agent", "partner"] = "random"
     """Who speaks first; `random` is drawn by the seed."""
@@ -40,13 +35,13 @@ class BargainingConfig:
     """Whether DISAGREE walks away or only passes the turn."""
     on_illegal: Literal["error", "penalty"] = "error"
     """Whether an illegal action raises and changes nothing, or costs `illegal_penalty` and the turn."""
-    illegal_penalty: float = 1.0
+    illegal_penalty: Annotated[float, between(0.0, 1e6)] = 1.0
     """Points charged for an illegal action under `on_illegal="penalty"`."""
     contexts: str = "uniform"
     """Where pools and utilities come from: uniform, lewis or dataset."""
     context_options: Mapping[str, Any] = field(default_factory=dict)
     """Options of that source."""
-    min_count: int = 1
+    min_count: Annotated[int, between(*COUNT_RANGE)] = 1
     """Fewest units of a type in a uniform context."""
     max_count: int | None = None
     """Most units of a type: drawn by `uniform` (default 4), and the size of the observation and action spaces."""
@@ -58,68 +53,61 @@ class BargainingConfig:
     """Options of that partner."""
     reveal_partner_utilities: bool = False
     """Show the partner's utilities in the observation; zeros otherwise."""
-    discount: float = 1.0
+    discount: Annotated[float, between(0.0, 1.0)] = 1.0
     """Factor on a deal for every move after the second: a deal closed by move t pays discount ** max(0, t - 2)."""
-    sudden_end: float = 0.0
+    sudden_end: Annotated[float, between(0.0, 1.0)] = 0.0
     """Probability that the talks break off after a move, from the second move on."""
     reservation: tuple[float, float] = (0.0, 0.0)
     """What no deal pays the agent and the partner, as a share of the worth of the whole pool to each."""
-    insist_price: float = 0.0
+    insist_price: Annotated[float, between(0.0, 1e6)] = 0.0
     """Points an INSIST costs its speaker."""
 
     def __post_init__(self) -> None:
-        _check_range("max_turns", self.max_turns, *TURN_RANGE)
-        _check_range("min_count", self.min_count, *COUNT_RANGE)
-        if self.max_count is not None:
-            _check_range("max_count", self.max_count, max(1, self.min_count), COUNT_RANGE[1])
+        fewest, most = max(1, self.min_count), COUNT_RANGE[1]
+        if self.max_count is not None and not fewest <= self.max_count <= most:
+            raise InvalidOption(f"max_count is {self.max_count}; expected {fewest} to {most}.")
         if self.contexts != "uniform" and self.min_count != 1:
             raise InvalidOption(f"min_count belongs to uniform contexts; {self.contexts!r} has its own pools.")
         if self.normalize and self.min_count == 0 and self.contexts == "uniform":
             raise InvalidOption("normalize needs every type in the pool; set min_count to 1 or more.")
-        _check_range("illegal_penalty", self.illegal_penalty, 0.0, 1e6)
-        _check_range("discount", self.discount, 0.0, 1.0)
-        _check_range("sudden_end", self.sudden_end, 0.0, 1.0)
-        _check_range("insist_price", self.insist_price, 0.0, 1e6)
         for side, value in zip(("agent", "partner"), self.reservation, strict=True):
-            _check_range(f"reservation of the {side}", value, 0.0, 1.0)
+            if not 0.0 <= value <= 1.0:
+                raise InvalidOption(f"reservation of the {side} is {value}; expected 0.0 to 1.0.")
 
     @classmethod
     def from_options(cls, scenario: str | None = None, **options: Any) -> BargainingConfig:
         """The options of a scenario, changed by the ones given; naming another partner or source drops the options of the old one."""
-        settings = dict(load_scenario(scenario)) if scenario is not None else {}
+        chosen = dict(load_scenario(scenario)) if scenario is not None else {}
         for choice, its_options in (("partner", "partner_options"), ("contexts", "context_options")):
-            if choice in options and options[choice] != settings.get(choice, getattr(cls, choice)):
-                settings.pop(its_options, None)
-        config: BargainingConfig = build(cls, {**settings, **options}, "option")
+            if choice in options and options[choice] != chosen.get(choice, getattr(cls, choice)):
+                chosen.pop(its_options, None)
+        config: BargainingConfig = build(cls, {**chosen, **options}, "option")
         return config
 
 
-@dataclass(frozen=True)
+@settings
 class HintConfig:
     """When hints are asked for and what is shown of them."""
 
-    k: int = 1
+    k: Annotated[int, between(1, TURN_RANGE[1])] = 1
     """A hint when an episode begins, and after every k-th move of the agent while the talks go on."""
     hold_last: bool = False
     """Show the last hint until the next is due; otherwise a hint is shown once."""
     age: bool = False
     """An eleventh feature: the moves since the hint was asked for, over k."""
 
-    def __post_init__(self) -> None:
-        _check_range("k", self.k, 1, TURN_RANGE[1])
 
-
-@dataclass(frozen=True)
+@settings
 class AuctionConfig:
     """Every option of the auction game; the defaults are the published ones."""
 
     stage: str = "mixed"
     """The population: 0 to 4, mixed, stages (any of the five), dirichlet, held_out or held_out_0 to held_out_19."""
-    mix: Mapping[str, float] | None = None
+    mix: Mapping[str, Any] | None = None
     """A population of your own instead: shares by bidder type that add up to 1, rounded to whole bidders."""
-    n_agents: int = 8
+    n_agents: Annotated[int, between(*BIDDER_RANGE)] = 8
     """Bidders in the market."""
-    episode_length: int = 10
+    episode_length: Annotated[int, between(*STEP_RANGE)] = 10
     """The designer's steps in an episode; each is five sales."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """Changes to the market model by module, for example {"ring": {"overbid": 0.1}}."""
@@ -127,16 +115,12 @@ class AuctionConfig:
     """What does not adapt: any of learning, ring, entry."""
     curriculum: bool = False
     """Begin at stage 0 and advance a stage whenever the recent mean score passes the threshold."""
-    curriculum_threshold: float = 0.55
+    curriculum_threshold: Annotated[float, between(0.0, 1.0)] = 0.55
     """Mean score that advances the curriculum."""
-    curriculum_window: int = 20
+    curriculum_window: Annotated[int, between(1, 100_000)] = 20
     """Episodes over which that mean is taken."""
 
     def __post_init__(self) -> None:
-        _check_range("n_agents", self.n_agents, *BIDDER_RANGE)
-        _check_range("episode_length", self.episode_length, *STEP_RANGE)
-        _check_range("curriculum_threshold", self.curriculum_threshold, 0.0, 1.0)
-        _check_range("curriculum_window", self.curriculum_window, 1, 100_000)
         if self.curriculum and self.mix is not None:
             raise InvalidOption("curriculum walks through the stages; it cannot be combined with a mix of your own.")
 
@@ -154,62 +138,6 @@ class AuctionConfig:
             options["freeze"] = (options["freeze"],)
         config: AuctionConfig = build(cls, options, "option")
         return config
-
-
-def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise InvalidOption(f"{name} is {value}; expected {low} to {high}.")
-
-
-def build(target: Any, settings: Mapping[str, Any], what: str) -> Any:
-    """Make a settings dataclass from a mapping; unknown keys and wrong types are refused by name."""
-    if not isinstance(settings, Mapping):
-        raise InvalidOption(f"{what}: expected a mapping of settings, got {settings!r}.")
-    fields = {f.name: f for f in dataclasses.fields(target) if f.init}
-    hints = typing.get_type_hints(target)
-    for key in settings:
-        if key not in fields:
-            raise UnknownKey(f"setting of {what}" if what != "option" else what, key, fields)
-    return target(**{key: _coerced(f"{key}", value, hints[key]) for key, value in settings.items()})
-
-
-def _coerced(name: str, value: Any, wanted: Any) -> Any:
-    """The value in the wanted type, or an error that names the setting."""
-    origin, args = typing.get_origin(wanted), typing.get_args(wanted)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if origin is Literal:
-        if value not in args:
-            raise UnknownName(f"value for {name}:", value, [str(a) for a in args])
-        return value
-    if origin in (typing.Union, types.UnionType):
-        kinds = [a for a in args if a is not type(None)]
-        fitting = next((kind for kind in kinds if isinstance(kind, type) and isinstance(value, kind)), kinds[0])
-        return None if value is None else _coerced(name, value, fitting)
-    if origin is tuple:
-        if len(args) == 2 and args[1] is Ellipsis:
-            if not isinstance(value, list | tuple):
-                raise InvalidOption(f"{name} is {value!r}; expected a list.")
-            return tuple(_coerced(name, v, args[0]) for v in value)
-        if not isinstance(value, list | tuple) or len(value) != len(args):
-            raise InvalidOption(f"{name} is {value!r}; expected {len(args)} numbers.")
-        return tuple(_coerced(name, v, a) for v, a in zip(value, args, strict=True))
-    if isinstance(origin, type) and not isinstance(value, origin):
-        raise InvalidOption(f"{name}: expected a mapping of settings, got {value!r}.")
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if wanted is float and isinstance(value, str) and SCIENTIFIC.fullmatch(value):
-        return float(value)
-    if isinstance(wanted, type) and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):
-        raise InvalidOption(f"{name} is {value!r}; expected {_type_name(wanted)}.")
-    if wanted is float and value != value:
-        raise InvalidOption(f"{name} is not a number.")
-    return value
-
-
-def _type_name(wanted: type) -> str:
-    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}
-    return words.get(wanted, wanted.__name__)
 
 
 def config_folder() -> Path:

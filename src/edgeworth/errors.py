@@ -26,7 +26,28 @@ can catch them.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+SYNONYMS = {
+    "lr": "learning_rate",
+    "lam": "gae_lambda",
+    "ent": "entropy",
+    "ent_coef": "entropy",
+    "vf": "value",
+    "vf_coef": "value",
+    "grad_norm": "gradient_norm",
+    "max_grad_norm": "gradient_norm",
+    "clip_range": "clip",
+    "n_epochs": "epochs",
+    "batch_size": "minibatch",
+    "n_steps": "rollout",
+    "total_timesteps": "num_train_steps",
+    "cadence_k": "k",
+    "use_dataset": "contexts: dataset",
+    "provider": "options.client",
+}
+"""What the field and other libraries call a setting, and what to write here: a name, a name inside another, or a name with its value."""
 
 
 class EdgeworthError(Exception):
@@ -38,7 +59,7 @@ class InvalidOption(EdgeworthError, ValueError):
 
 
 class UnknownName(InvalidOption):
-    """A name that a table does not hold, answered with its neighbour."""
+    """A name that a table does not hold, with a suggestion where one comes near."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str], also: str = "") -> None:
         self.known = sorted(known)
@@ -139,8 +160,11 @@ class FallbackUsed(UserWarning):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like this one, if any comes near."""
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    """The known name that means the same, or else the one that looks most like it, if any comes near."""
+    known = list(known)
+    if name in SYNONYMS and re.split(r"[.:]", SYNONYMS[name])[0] in known:
+        return SYNONYMS[name]
+    matches = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return matches[0] if matches else None
 
 

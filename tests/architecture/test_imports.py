@@ -17,7 +17,10 @@ MODULES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 LAYERS = ("games", "envs", "agents", "training", "evaluation", "server", "cli")
-LEAVES = {"arithmetic", "errors", "files", "config", "seeding", "runlog", "protocol", "llm", "catalog", "compiled", "client", "progress"}
+LEAVES = {
+    *("arithmetic", "errors", "files", "config", "validation", "seeding", "runlog", "protocol", "llm", "catalog", "compiled", "client"),
+    "progress",
+}
 HEAVY = {"torch", "fastapi", "uvicorn", "transformers", "openai", "datasets", "matplotlib", "ray", "numba", "pettingzoo", "typer", "rich"}
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from bargaining_table import begun
 from edgeworth import catalog
-from edgeworth.config import build
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import UnknownKey
 from edgeworth.games.bargaining.contexts import Context
+from edgeworth.validation import build
 
 every_source = pytest.mark.parametrize("name", sorted(catalog.CONTEXTS))
 

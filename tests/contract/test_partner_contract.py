@@ -11,12 +11,13 @@ import pytest
 
 from bargaining_table import begun
 from edgeworth import catalog
-from edgeworth.config import BargainingConfig, build, config_folder
+from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import UnknownKey
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.state import PARTNER_PROGRAM
 from edgeworth.games.bargaining.vocabulary import AGREE, END, INSIST, ONGOING, PARTNER, PROPOSE
+from edgeworth.validation import build
 
 GAME_PAGE = config_folder().parent / "docs" / "games" / "bargaining.md"
 EPISODES = 200

@@ -25,7 +25,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
 from edgeworth import catalog
-from edgeworth.config import HintConfig, build
+from edgeworth.config import HintConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import (
@@ -36,6 +36,7 @@ from edgeworth.games.bargaining.hint_features import (
 )
 from edgeworth.games.bargaining.hints import HintProvider, Hints, no_hints
 from edgeworth.protocol import Rejection
+from edgeworth.validation import build
 
 Info = dict[str, Any]
 Features = NDArray[np.float32]

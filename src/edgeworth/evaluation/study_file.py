@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from edgeworth import catalog
-from edgeworth.config import build, config_folder, load_yaml
+from edgeworth.config import config_folder, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.training.settings import TrainSettings, load_settings, merged
+from edgeworth.validation import build
 
 CONFIG = "config"
 

@@ -34,7 +34,7 @@ from edgeworth.agents.network.reading import read
 from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape, Reading, first_parameters
 from edgeworth.agents.trained_network import GAME
-from edgeworth.config import BargainingConfig, build, load_yaml
+from edgeworth.config import BargainingConfig, load_yaml
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.dialogue_moves import TalkMoves
@@ -45,6 +45,7 @@ from edgeworth.seeding import checked_seed
 from edgeworth.training.fused.order import shuffled
 from edgeworth.training.learner import not_finite
 from edgeworth.training.settings import HintSettings, plain
+from edgeworth.validation import build
 
 ALGORITHM = "behaviour_cloning"
 

@@ -16,13 +16,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from edgeworth.agents.policy_layout import PolicyShape
-from edgeworth.config import BargainingConfig, build
+from edgeworth.config import BargainingConfig
 from edgeworth.envs.hint_injector import provider_of
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.training.settings import HintSettings, TrainSettings, game_of, merged_env, merged_hints
+from edgeworth.validation import build
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.config import build, load_yaml
+from edgeworth.config import load_yaml
 from edgeworth.errors import DataError, InvalidOption, MissingExtra
 from edgeworth.files import csv_text, write_json, write_whole
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.pocket import FOLDER
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, Rows
+from edgeworth.validation import build
 
 if TYPE_CHECKING:
     import torch

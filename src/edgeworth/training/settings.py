@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 from edgeworth import catalog
 from edgeworth.agents.policy_layout import Reading
-from edgeworth.config import BargainingConfig, HintConfig, build, load_yaml
+from edgeworth.config import BargainingConfig, HintConfig, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.seeding import checked_seed
 from edgeworth.training.pool import SelfPlaySettings
+from edgeworth.validation import build
 
 Schedule = Literal["constant", "linear"]
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.config import build
 from edgeworth.errors import InvalidOption, UnknownKey
 from edgeworth.games.auction.beliefs import BeliefModel
 from edgeworth.games.auction.bidders.colluder import Colluder
@@ -36,6 +35,7 @@ from edgeworth.games.auction.unsold import UnsoldModel
 from edgeworth.games.auction.valuations import DemandModel
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 from edgeworth.games.auction.withdrawals import WithdrawalModel
+from edgeworth.validation import build
 
 ADAPTING = ("learning", "ring", "entry")
 """What can be frozen."""

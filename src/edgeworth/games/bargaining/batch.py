@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth import catalog
-from edgeworth.config import BargainingConfig, build
+from edgeworth.config import BargainingConfig
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext, InvalidOption
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
@@ -33,6 +33,7 @@ from edgeworth.games.bargaining.state import (
 )
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, ONGOING, PARTNER, UTILITY_LIMIT
 from edgeworth.seeding import seed_streams, slot_seeds
+from edgeworth.validation import build
 
 NO_CONTEXTS = np.zeros((0, 9), np.int16)
 

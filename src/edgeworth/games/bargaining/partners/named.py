@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 
 from edgeworth import catalog
-from edgeworth.config import build
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.bargaining.partners.program import Partner
+from edgeworth.validation import build
 
 PATH_OPTION = "checkpoint"
 

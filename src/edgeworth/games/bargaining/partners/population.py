@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,9 @@ class Population:
     label, so that one kind can appear twice.
     """
 
-    members: Mapping[str, float | Mapping[str, object]] = field(
-        default_factory=lambda: {"heuristic": 1.0, "boulware": 1.0, "conceder": 1.0, "tit_for_tat": 1.0}
-    )
+    members: Mapping[str, Any] = field(default_factory=lambda: {"heuristic": 1.0, "boulware": 1.0, "conceder": 1.0, "tit_for_tat": 1.0})
     """Whom the agent meets while it learns."""
-    held_out: Mapping[str, float | Mapping[str, object]] | None = None
+    held_out: Mapping[str, Any] | None = None
     """Whom it meets only when it is tested; by default linear and walk-away, where they are not members."""
     split: str = "train"
     """train or held_out."""
