@@ -40,16 +40,16 @@ check: $(STAMP)  ## lint, format and types
 
 bench: $(WARM) $(PEERS)  ## speed of both games, of training and of the language model; writes results/bench_*.json
 	@echo "edgeworth: measuring the environments, the trainers and the language model; this takes about half an hour."
-	@$(BIN)/edgeworth bench env --seed 0 --repeats 7 --out results/bench_env.json
-	@$(BIN)/edgeworth bench market --seed 0 --repeats 7 --out results/bench_market.json
-	@$(BIN)/edgeworth bench train --seed 0 --out results/bench_train.json
-	@$(BIN)/edgeworth bench llm --seed 0 --repeats 5 --out results/bench_llm.json
-	@$(BIN)/edgeworth bench server --seed 0 --repeats 5 --out results/bench_server.json
+	@$(BIN)/python -m benchmarks.env --seed 0 --repeats 7 --out results/bench_env.json
+	@$(BIN)/python -m benchmarks.market --seed 0 --repeats 7 --out results/bench_market.json
+	@$(BIN)/python -m benchmarks.train --seed 0 --out results/bench_train.json
+	@$(BIN)/python -m benchmarks.llm --seed 0 --repeats 5 --out results/bench_llm.json
+	@$(BIN)/python -m benchmarks.server --seed 0 --repeats 5 --out results/bench_server.json
 
 soak: $(WARM)  ## a quarter of an hour of sessions while workers are killed; writes results/soak.json and soak_alone.json
 	@echo "edgeworth: soaking three workers for ten minutes, with 210 kills, and then one alone for five, with 40."
-	@$(BIN)/edgeworth bench soak --seed 0 --minutes 10 --kills 210 --out results/soak.json
-	@$(BIN)/edgeworth bench soak --seed 0 --minutes 5 --kills 40 --workers 1 --out results/soak_alone.json
+	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 10 --kills 210 --out results/soak.json
+	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 5 --kills 40 --workers 1 --out results/soak_alone.json
 
 yardstick: $(WARM)  ## the reference tables of both games; writes results/yardstick_*.json and .png
 	@echo "edgeworth: computing the yardsticks."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,17 @@ import numba
 import numpy as np
 
 import edgeworth
+from edgeworth.progress import Progress
 
 Measure = Callable[[float], float]
 """Steps per CPU second, measured for about so many seconds."""
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much is done, and of how much."""
+Rates = dict[str, list[float]]
+"""The rates of every contender, one per round."""
 
 
-def measure_rates(
-    table: dict[str, Measure], repeats: int, seconds: float, progress: Progress, labels: dict[str, str]
-) -> dict[str, list[float]]:
-    """Rounds in which everybody has a turn, after one short round that compiles and warms up."""
-    rates: dict[str, list[float]] = {name: [] for name in table}
+def measure_rates(table: Mapping[str, Measure], repeats: int, seconds: float, progress: Progress, labels: Mapping[str, str]) -> Rates:
+    """Rounds in which every contender has a turn, after one short round that compiles and warms up."""
+    rates: Rates = {name: [] for name in table}
     turns = [(name, lap) for lap in range(repeats + 1) for name in table]
     for done, (name, lap) in enumerate(turns):
         progress(f"{labels[name]}, round {lap} of {repeats}", done, len(turns))
@@ -36,7 +35,7 @@ def measure_rates(
 
 
 def repeated(play: Callable[[], int], clock: Callable[[], float] = time.process_time) -> Measure:
-    """Play pieces until the time is up; each returns its number of steps. CPU time, unless another clock is named."""
+    """Call `play`, which returns its number of steps, until the time is up; CPU time, unless another clock is given."""
 
     def measure(seconds: float) -> float:
         steps, begin = 0, clock()
@@ -45,6 +44,33 @@ def repeated(play: Callable[[], int], clock: Callable[[], float] = time.process_
         return steps / elapsed
 
     return measure
+
+
+def ratios(rates: Rates, one: str, other: str) -> list[float]:
+    """The ratio of two contenders, round by round."""
+    return [a / b for a, b in zip(rates[one], rates[other], strict=True)]
+
+
+# Results
+
+
+def entries(rates: Rates, labels: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Every contender's rates for the result."""
+    return {name: {"label": labels[name], **summary(values)} for name, values in rates.items()}
+
+
+def summary(values: Iterable[float]) -> dict[str, Any]:
+    """Median, quartiles and the values themselves."""
+    numbers = list(values)
+    low, middle, high = np.percentile(numbers, [25, 50, 75])
+    return {"median": float(middle), "interquartile_range": [float(low), float(high)], "values": numbers}
+
+
+def target(name: str, numbers: Iterable[float], relation: str, wanted: float | None, unit: str) -> dict[str, Any]:
+    """One row of a result's targets: whether the median meets what is wanted; without that, the numbers are only reported."""
+    found = summary(numbers)
+    met = None if wanted is None else bool(found["median"] >= wanted if relation == ">=" else found["median"] <= wanted)
+    return {"name": name, "relation": relation, "mark": wanted, "unit": unit, "met": met, **found}
 
 
 def machine_facts() -> dict[str, Any]:
@@ -62,22 +88,8 @@ def machine_facts() -> dict[str, Any]:
     }
 
 
-def summary(values: Iterable[float]) -> dict[str, Any]:
-    """Median, quartiles and the values themselves."""
-    numbers = list(values)
-    low, middle, high = np.percentile(numbers, [25, 50, 75])
-    return {"median": float(middle), "interquartile_range": [float(low), float(high)], "values": numbers}
-
-
-def mark(name: str, numbers: Iterable[float], relation: str, wanted: float, unit: str) -> dict[str, Any]:
-    """One demand, and whether the median meets it."""
-    found = summary(numbers)
-    met = found["median"] >= wanted if relation == ">=" else found["median"] <= wanted
-    return {"name": name, "relation": relation, "mark": wanted, "unit": unit, "met": bool(met), **found}
-
-
 def processor_name() -> str:
-    """The processor's own name where the system tells it."""
+    """The processor's own name where the system knows it."""
     facts = Path("/proc/cpuinfo")
     if facts.exists():
         for line in facts.read_text(encoding="utf-8").splitlines():

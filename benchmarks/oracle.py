@@ -3,7 +3,7 @@
 Both play the same seeds with the same random legal actions. Random talks are short, so every second slot prefers to go on offering and
 sees the clock run out. At every transition the reward, the termination, the full observation, the mask and the history are compared,
 and at every end also the outcome, the deal and the partner's reward; rewards must agree exactly. Where the config charges for illegal
-actions, some are mixed in. The quick tests and `edgeworth bench env` share this one comparison.
+actions, some are mixed in. The quick tests and `python -m benchmarks.env` share this one comparison.
 """
 
 from __future__ import annotations

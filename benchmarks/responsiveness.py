@@ -19,7 +19,8 @@ from typing import Any
 import orjson
 
 from benchmarks.load import HttpSession, Script, Tally, load
-from benchmarks.measuring import Progress, mark, summary
+from benchmarks.measuring import summary, target
+from edgeworth.progress import Progress, silent
 
 SESSIONS = 4
 """Sessions that play."""
@@ -29,10 +30,10 @@ TURNS = ("idle", "writing")
 WARM_UP_SECONDS = 0.5
 ASK_SECONDS = 120.0
 DESIGNER = "language_model"
-MARK = "p99 of /step, while a language model writes / idle"
+TARGET = "p99 of /step, while a language model writes / idle"
 
 
-def measure(port: int, scripts: list[Script], repeats: int, seconds: float, progress: Progress = lambda *_: None) -> dict[str, Any]:
+def measure(port: int, scripts: list[Script], repeats: int, seconds: float, progress: Progress = silent) -> dict[str, Any]:
     """Rounds of an idle and a writing turn at a server, after a short round to warm up; the scripts are those of sessions over HTTP."""
     progress("loading the language model", 0, 1)
     first = ask(port, 0)
@@ -72,9 +73,9 @@ def entry(name: str, tallies: list[Tally]) -> dict[str, Any]:
     return {"label": label, "steps": sum(len(tally.latencies) for tally in tallies), **quantiles}
 
 
-def marks(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """What was hoped for, with what was measured; nothing where nothing was."""
-    return [mark(MARK, result["ratio"]["values"], "<=", 3.0, "")] if "ratio" in result else []
+def targets(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The target with what was measured; no row where nothing was."""
+    return [target(TARGET, result["ratio"]["values"], "<=", 3.0, "")] if "ratio" in result else []
 
 
 @dataclass

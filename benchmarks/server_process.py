@@ -1,4 +1,4 @@
-"""Servers as processes of their own: ours, and whoever it is compared with, started on a free port and stopped whatever happens."""
+"""Servers in processes of their own: ours and the one it is compared with, each started on a free port and always stopped."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from edgeworth.errors import InvalidOption
+
 START_SECONDS = 120.0
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 class LoggedProcess:
-    """A process, and the lines it has said on its standard error."""
+    """A process, and the lines of its standard error."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process, self.log = process, list[str]()
@@ -36,11 +38,11 @@ class LoggedProcess:
             self.heard(line)
 
     def heard(self, line: str) -> None:
-        """Take note of a line, as soon as it is said."""
+        """Called with every line as soon as it is written."""
 
 
 class ServerProcess(LoggedProcess):
-    """A server, what it said, and its workers."""
+    """A server, its log, and its workers."""
 
     def __init__(self, command: Sequence[str], port: int, ready: str) -> None:
         self.port = port
@@ -50,18 +52,18 @@ class ServerProcess(LoggedProcess):
         super().__init__(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT))
 
     def heard(self, line: str) -> None:
-        """Take note of a worker that starts."""
+        """Record a worker that starts."""
         if '"worker_started"' in line:
             self.born[int(json.loads(line)["pid"])] = time.monotonic()
 
     def wait_until_ready(self) -> None:
-        """Until it answers, or an error with what it said."""
+        """Wait until it answers; an error shows the end of its log."""
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until and self.process.poll() is None:
             with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError), urllib.request.urlopen(self._ready, timeout=2):
                 return
             time.sleep(0.05)
-        raise RuntimeError("The server did not start; it said:\n" + "".join(self.log[-40:]))
+        raise RuntimeError("The server did not start; its log:\n" + "".join(self.log[-40:]))
 
     def workers(self) -> list[int]:
         """The process ids of the workers that are alive."""
@@ -76,18 +78,18 @@ class ServerProcess(LoggedProcess):
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def failures(self) -> list[str]:
-        """Lines of the log that speak of a fault of the server."""
+        """Lines of the log that report an error of the server."""
         return [line for line in self.log if re.search(r'"level":\s*"(error|critical)"|Traceback', line)]
 
     def kill(self) -> None:
-        """End everything at once, without a word."""
+        """Kill it and its workers at once."""
         for pid in [self.process.pid, *self.workers()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> None:
-        """Tell it to stop; kill what does not."""
+        """Stop it; kill what is left."""
         self.process.terminate()
         try:
             self.process.wait(30)
@@ -103,8 +105,14 @@ def _alive(pid: int) -> bool:
         return False
 
 
+def check_platform() -> None:
+    """Refuse a system on which the processor time of servers cannot be read."""
+    if not Path("/proc/self/stat").is_file():
+        raise InvalidOption("Servers are measured through /proc, which only Linux has.")
+
+
 def free_port() -> int:
-    """A port of this machine that nobody has."""
+    """A port of this machine that is not in use."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]

@@ -14,14 +14,18 @@ import signal
 import tempfile
 import time
 from collections import Counter
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import orjson
+import typer
 
-from benchmarks.measuring import Progress, machine_facts
-from benchmarks.server_process import START_SECONDS, ServerProcess, free_port, our_server
+from benchmarks.command import OutFile, plain_table, report, start
+from benchmarks.measuring import machine_facts
+from benchmarks.server_process import START_SECONDS, ServerProcess, check_platform, free_port, our_server
 from benchmarks.soak_players import Episode, Ledger, Player
+from edgeworth.cli.console import AsJson, Seed, out
+from edgeworth.progress import Progress, silent
 from edgeworth.server.live import replayed
 from edgeworth.server.store import Store
 
@@ -32,7 +36,7 @@ STEPS_BETWEEN = 20
 
 
 class Reaper:
-    """Kills, and starts again what nobody else would."""
+    """Kills workers or the server, and starts the server again."""
 
     def __init__(self, store: str, workers: int, seed: int) -> None:
         self.store, self.workers, self.port = store, workers, free_port()
@@ -61,8 +65,8 @@ class Reaper:
         patience, before = time.monotonic() + START_SECONDS, ledger.answers.copy()
         while ledger.acknowledged < wanted:
             if time.monotonic() > patience:
-                told = dict(ledger.answers - before)
-                raise RuntimeError(f"The server did not recover; it answered {told} and said:\n" + "".join(self.server.log[-40:]))
+                answers = dict(ledger.answers - before)
+                raise RuntimeError(f"The server did not recover; it answered {answers}; its log:\n" + "".join(self.server.log[-40:]))
             await asyncio.sleep(0.01)
 
     def kill(self, how: str) -> None:
@@ -97,7 +101,7 @@ def run(
     seed: int = 0,
     pause: float = 0.15,
     store: str | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Soak a server, and report."""
     with tempfile.TemporaryDirectory() as folder:
@@ -113,7 +117,7 @@ def run(
             reaper.stop()
         kept = check_store(url, ledger)
     settings = {"minutes": minutes, "workers": workers, "sessions": sessions, "seed": seed, "pause": pause}
-    return {**settings, "store": url.partition(":")[0], "machine": machine_facts(), **report(reaper, ledger, kept, seconds)}
+    return {**settings, "store": url.partition(":")[0], "machine": machine_facts(), **outcome(reaper, ledger, kept, seconds)}
 
 
 async def soak(
@@ -157,7 +161,7 @@ def check_episode(store: Store, episode: Episode) -> Counter[str]:
     )
 
 
-def report(reaper: Reaper, ledger: Ledger, kept: dict[str, int], seconds: float) -> dict[str, Any]:
+def outcome(reaper: Reaper, ledger: Ledger, kept: dict[str, int], seconds: float) -> dict[str, Any]:
     """What came of it."""
     recoveries = recovery_seconds(reaper.kills, ledger.heard)
     lost = ledger.lost + kept["missing"] + kept["different"]
@@ -194,3 +198,49 @@ def recovery_seconds(kills: list[tuple[float, str]], heard: list[tuple[float, fl
         if len(later):
             times.setdefault(how, []).append(float(later.min() - when))
     return {how: {"median": float(np.median(each)), "longest": max(each), "counted": len(each)} for how, each in sorted(times.items())}
+
+
+def main(
+    minutes: Annotated[float, typer.Option(min=0.05, help="How long; the last kills may take longer.")] = 10.0,
+    kills: Annotated[int, typer.Option(min=1, help="How often something is killed.")] = 210,
+    workers: Annotated[
+        int, typer.Option(min=1, max=16, help="Processes that serve; one alone writes the steps of many sockets together.")
+    ] = 3,
+    sessions: Annotated[int, typer.Option(min=1, help="Sessions at a time.")] = 64,
+    seed: Seed = 0,
+    store: Annotated[str | None, typer.Option(help="A store by its URL; default: a temporary SQLite file.")] = None,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play sessions while workers, or all of them, are killed; exit status 1 where a step that was acknowledged is lost.
+
+    Example: python -m benchmarks.soak --minutes 1 --kills 20
+    """
+    check_platform()
+    result = report(lambda progress: run(minutes, kills, workers, sessions, seed, store=store, progress=progress), show, as_json, out_file)
+    if not result["clean"]:
+        raise typer.Exit(1)
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print what became of the steps."""
+    kinds = ", ".join(f"{count} × {how}" for how, count in result["kills_by_kind"].items())
+    rows = {
+        "kills": f"{result['kills']} ({kinds}), {result['processes_killed']} processes",
+        "steps acknowledged": f"{result['steps_acknowledged']:,}",
+        "carried out, answer not heard": f"{result['steps_carried_out_unheard']:,}",
+        "lost": str(result["steps_lost"]),
+        "made twice": str(result["steps_doubled"]),
+        "answers that a replay does not give": str(result["mismatches"]),
+        "server errors": str(result["server_errors"]),
+    }
+    for how, times in result["recovery_seconds"].items():
+        rows[f"recovery after {how}"] = f"median {times['median']:.2f} s, longest {times['longest']:.2f} s"
+    table = plain_table(f"{result['seconds']:,.0f} seconds, {result['workers']} workers, {result['sessions']} sessions", "what", "found")
+    for name, found in rows.items():
+        table.add_row(name, found)
+    out.print(table)
+
+
+if __name__ == "__main__":
+    start(main)

@@ -1,11 +1,11 @@
-"""How soon a learner is good: CPU seconds until it earns 95 % of the plateau, measured alike for every trainer.
+"""Time to quality: CPU seconds until a learner earns 95 % of the plateau, measured alike for every trainer.
 
 Quality is the share of the maximum over the episodes of training, smoothed over iterations. The plateau is where a run of 20 million moves
-of the fused trainer at the published settings stands in its last million. Such curves never quite end, and the time to 95 % hangs on where
-the plateau is put, so it is part of the result.
+of the fused trainer at the published settings stands in its last million. Learning curves keep rising slowly, and the time to 95 % depends
+on where the plateau is put, so it is part of the result.
 
 Time is that of the iterations alone, from the first; making the learner and compiling are outside. A learner that has not arrived within
-so many moves is told so, with the time that it had.
+`MOST_MOVES` is reported as such, with the time it took.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from benchmarks.measuring import Progress, mark, summary
+from benchmarks.measuring import summary, target
+from edgeworth.progress import Progress
 
 PLATEAU_MOVES = 20_000_000
 LAST_PART = 0.05
@@ -27,18 +28,18 @@ MOST_MOVES = 6_000_000
 
 
 class Trainee(Protocol):
-    """Whoever learns an iteration at a time and tells its share of the maximum."""
+    """A learner that trains an iteration at a time and reports its share of the maximum."""
 
     steps: int
 
     def iterate(self) -> dict[str, float]:
-        """Play, learn, and say how it went."""
+        """Play and learn once; returns the metrics."""
         ...
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """When a learner was good, or how long it tried."""
+    """When a learner reached the goal, or how long it was trained without."""
 
     seconds: float
     moves: int
@@ -70,20 +71,20 @@ def arrival(learner: Trainee, goal: float, name: str, progress: Progress, most: 
     return Arrival(seconds, learner.steps, reached=False)
 
 
-def told(label: str, arrivals: Iterable[Arrival]) -> dict[str, Any]:
+def entry(label: str, arrivals: Iterable[Arrival]) -> dict[str, Any]:
     """CPU seconds of several runs as an entry of a result."""
     runs = list(arrivals)
     moves, reached = [run.moves for run in runs], [run.reached for run in runs]
     return {"label": label, **summary(run.seconds for run in runs), "moves": moves, "reached": reached}
 
 
-def seconds_mark(name: str, entry: dict[str, Any], wanted: float) -> dict[str, Any]:
-    """That the goal is reached in so many seconds, by every run."""
-    row = mark(name, entry["values"], "<=", wanted, "s")
+def seconds_target(name: str, entry: dict[str, Any], wanted: float) -> dict[str, Any]:
+    """CPU seconds to the goal; the target is met only if every run arrived."""
+    row = target(name, entry["values"], "<=", wanted, "s")
     return {**row, "met": row["met"] and all(entry["reached"])}
 
 
-def less_mark(name: str, slow: dict[str, Any], fast: dict[str, Any], wanted: float) -> dict[str, Any]:
-    """That one needs so many times less than another; where the slow one has not arrived, it needs even less than that."""
-    row = mark(name, [slow["median"] / seconds for seconds in fast["values"]], ">=", wanted, "times")
+def less_target(name: str, slow: dict[str, Any], fast: dict[str, Any], wanted: float) -> dict[str, Any]:
+    """How many times less CPU time one needs than another; a slow one that never arrived makes this a lower bound."""
+    row = target(name, [slow["median"] / seconds for seconds in fast["values"]], ">=", wanted, "times")
     return {**row, "met": row["met"] and all(fast["reached"])}

@@ -168,15 +168,14 @@ def quality_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def marks_table(result: dict[str, Any]) -> str:
-    """What was measured against what was asked for."""
-    lines = ["| | measured | quartiles | mark | met |", "|---|---|---|---|---|"]
-    for mark in result["marks"]:
-        low, high = mark["interquartile_range"]
-        lines.append(
-            f"| {mark['name']} | {mark['median']:.3g} {mark['unit']} | {low:.3g} – {high:.3g}"
-            f" | {mark['relation']} {mark['mark']:g} | {'yes' if mark['met'] else 'no'} |"
-        )
+def targets_table(result: dict[str, Any]) -> str:
+    """What was measured against its target; a ratio without a target is only reported."""
+    lines = ["| | measured | quartiles | target | met |", "|---|---|---|---|---|"]
+    for row in result["marks"]:
+        low, high = row["interquartile_range"]
+        wanted = "–" if row["mark"] is None else f"{row['relation']} {row['mark']:g}"
+        met = "–" if row["mark"] is None else "yes" if row["met"] else "no"
+        lines.append(f"| {row['name']} | {row['median']:.3g} {row['unit']} | {low:.3g} – {high:.3g} | {wanted} | {met} |")
     return "\n".join(lines)
 
 
@@ -206,7 +205,7 @@ def pocket_table(result: dict[str, Any]) -> str:
     return "\n".join(["| | free | held |", "|---|---|---|", *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items())])
 
 
-def pocket_marks_table(result: dict[str, Any]) -> str:
+def pocket_targets_table(result: dict[str, Any]) -> str:
     """What was asked of the pocket model, and what it does in either way of being asked."""
     places = {
         "legal hints": ("hints", "legality", "hint_legality"),
@@ -214,7 +213,7 @@ def pocket_marks_table(result: dict[str, Any]) -> str:
         "reward of an agent that follows its hints, of the Bayes plan's": ("hints", "over_bayes", "hint_over_bayes"),
         "score R on the mixture of the stages": ("mechanisms", "score", "mechanism_score"),
     }
-    lines = ["| | mark | free | reached | held | reached |", "|---|---|---|---|---|---|"]
+    lines = ["| | target | free | reached | held | reached |", "|---|---|---|---|---|---|"]
     for words, (game, quantity, name) in places.items():
         mark, cells = result["marks"][name]["mark"], []
         for way in ("free", "held"):
@@ -499,23 +498,23 @@ def pages() -> dict[Path, str]:
     auction = filled(AUCTION.read_text(encoding="utf-8"), "designers", designers_table(designers))
     auction = filled(auction, "robustness", robustness_table(_load("robustness_auction.json")))
     speed = filled(SPEED.read_text(encoding="utf-8"), "rates", rates_table(bench, tuple(bench["entries"])))
-    speed = filled(speed, "marks", marks_table(bench))
+    speed = filled(speed, "targets", targets_table(bench))
     speed = filled(speed, "market rates", rates_table(market, tuple(market["entries"]), "designs"))
     readme = filled(readme, "hints", hints_table(_load("hints_measure.json")))
     models, pocket = _load("bench_llm.json"), _load("pocket.json")
     speed = filled(speed, "language model rates", rates_table(models, tuple(models["entries"]), "replies"))
-    speed = filled(speed, "language model marks", marks_table(models))
+    speed = filled(speed, "language model targets", targets_table(models))
     server = _load("bench_server.json")
     speed = filled(speed, "server rates", server_table(server))
-    speed = filled(speed, "server marks", marks_table(server))
+    speed = filled(speed, "server targets", targets_table(server))
     speed = filled(speed, "responsiveness", responsiveness_table(server))
     speed = filled(speed, "soak", soak_table(_load("soak.json"), _load("soak_alone.json")))
     train, gpu = _load("bench_train.json"), _load("bench_gpu.json")
     speed = filled(speed, "gpu rates", rates_table(gpu, tuple(gpu["entries"]), clock="second"))
-    speed = filled(speed, "gpu marks", marks_table(gpu))
+    speed = filled(speed, "gpu targets", targets_table(gpu))
     speed = filled(speed, "training rates", rates_table(train, tuple(train["entries"])))
     speed = filled(speed, "training quality", quality_table(train))
-    speed = filled(speed, "training marks", marks_table(train))
+    speed = filled(speed, "training targets", targets_table(train))
     page = filled(POCKET.read_text(encoding="utf-8"), "pocket", pocket_table(pocket))
     readme = filled(readme, "negotiators", negotiators_table(_load("negotiators.json")))
     training = filled(TRAINING.read_text(encoding="utf-8"), "negotiators", negotiators_table(_load("negotiators.json")))
@@ -560,8 +559,8 @@ def pages() -> dict[Path, str]:
         IMITATION: imitation,
         SELF_PLAY: filled(self_play, "self-play others", self_play_others_table(playing)),
         TRAINING: training,
-        SPEED: filled(speed, "market marks", marks_table(market)),
-        POCKET: filled(page, "pocket marks", pocket_marks_table(pocket)),
+        SPEED: filled(speed, "market targets", targets_table(market)),
+        POCKET: filled(page, "pocket targets", pocket_targets_table(pocket)),
         AUCTION: filled(filled(auction, "schedules", schedules_table(designers)), "gains", gains_table(designers)),
     }
 

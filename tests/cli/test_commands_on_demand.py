@@ -37,7 +37,7 @@ def test_the_line_of_a_command_is_the_first_of_its_help(name: str) -> None:
 
 def test_a_group_brings_all_of_its_commands() -> None:
     assert list(typer.main.get_command(app).commands) == list(COMMANDS)  # type: ignore[attr-defined]
-    assert {"env", "market", "server", "soak"} <= set(Unloaded("bench", *COMMANDS["bench"]).load().commands)
+    assert {"list", "measure", "fill"} <= set(Unloaded("hints", *COMMANDS["hints"]).load().commands)
 
 
 def test_a_mistyped_command_is_answered_with_its_neighbour() -> None:

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from benchmarks.bench_server import script
 from benchmarks.load import Bare, HttpSession, Script, SocketSession, Tally, _load, frame
+from benchmarks.server import script
 from websockets.frames import Frame
 from websockets.streams import StreamReader
 

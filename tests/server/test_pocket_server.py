@@ -24,7 +24,7 @@ def ask(address: str, number: int) -> int:
 
 @pytest.mark.slow
 def test_others_play_on_while_the_model_writes(tmp_path: Path) -> None:
-    """How much slower they are, `edgeworth bench server` measures."""
+    """How much slower they are, `python -m benchmarks.server` measures."""
     answered, meanwhile = list[int](), list[int]()
     with served(tmp_path, "--quiet") as server, httpx.Client(base_url=server.address(), timeout=60) as client:
         address = str(client.base_url)

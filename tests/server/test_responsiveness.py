@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from benchmarks import responsiveness
-from benchmarks.bench_server import script
+from benchmarks.server import script
 
 from edgeworth.server import routes_designers
 from edgeworth.server.model_process import ModelProcess
@@ -45,12 +45,12 @@ def test_steps_are_timed_while_the_model_is_idle_and_while_it_writes(tmp_path: P
         assert entry["steps"] > 10 and 0.0 < entry["p50"]["median"] <= entry["p99"]["median"] and len(entry["p99"]["values"]) == 2
     ratios = [busy / idle for idle, busy in zip(*(found["turns"][name]["p99"]["values"] for name in responsiveness.TURNS), strict=True)]
     assert found["ratio"]["values"] == ratios
-    (mark,) = responsiveness.marks(found)
-    assert mark["mark"] == 3.0 and mark["relation"] == "<="
+    (target,) = responsiveness.targets(found)
+    assert target["mark"] == 3.0 and target["relation"] == "<="
     assert "the model writes, 4 questions in flight" in tables().responsiveness_table({"responsiveness": found})
 
 
 def test_without_a_model_the_result_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = measured(tmp_path, monkeypatch, missing=True)
-    assert "There is no such model" in found["not_measured"] and responsiveness.marks(found) == []
+    assert "There is no such model" in found["not_measured"] and responsiveness.targets(found) == []
     assert f"not measured: {found['not_measured']}" in tables().responsiveness_table({"responsiveness": found})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from benchmarks.time_to_quality import SMOOTHING, Arrival, arrival, less_mark, plateau_of, seconds_mark, told
+from benchmarks.time_to_quality import SMOOTHING, Arrival, arrival, entry, less_target, plateau_of, seconds_target
 
 MOVES = 100
 
@@ -45,12 +45,12 @@ def test_a_learner_that_does_not_arrive_is_told_with_the_time_it_had() -> None:
 
 def test_a_run_that_does_not_arrive_misses_the_mark_however_short_it_was() -> None:
     good, bad = Arrival(1.0, MOVES, True), Arrival(1.0, MOVES, False)
-    assert seconds_mark("it", told("it", [good, good, good]), 5.0)["met"]
-    assert not seconds_mark("it", told("it", [good, bad, good]), 5.0)["met"]
-    assert not seconds_mark("it", told("it", [good, good, good]), 0.5)["met"]
+    assert seconds_target("it", entry("it", [good, good, good]), 5.0)["met"]
+    assert not seconds_target("it", entry("it", [good, bad, good]), 5.0)["met"]
+    assert not seconds_target("it", entry("it", [good, good, good]), 0.5)["met"]
 
 
 def test_a_slow_learner_that_does_not_arrive_is_a_lower_bound_and_a_fast_one_none() -> None:
     slow, fast, lost = Arrival(100.0, MOVES, False), Arrival(1.0, MOVES, True), Arrival(1.0, MOVES, False)
-    assert less_mark("it", told("slow", [slow]), told("fast", [fast]), 60.0)["met"]
-    assert not less_mark("it", told("slow", [slow]), told("fast", [lost]), 60.0)["met"]
+    assert less_target("it", entry("slow", [slow]), entry("fast", [fast]), 60.0)["met"]
+    assert not less_target("it", entry("slow", [slow]), entry("fast", [lost]), 60.0)["met"]

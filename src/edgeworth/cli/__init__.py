@@ -1,5 +1,5 @@
 """The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | robustness | hint | hints | train |
-evaluate | compare | curves | study | self-play | tournament | parse | clone | designers | pocket | bench | serve | replay`.
+evaluate | compare | curves | study | self-play | tournament | parse | clone | designers | pocket | serve | replay`.
 
 Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
 1 a run that failed.
@@ -8,6 +8,7 @@ Tables go to standard output, messages and progress to standard error; `--json` 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -89,7 +90,6 @@ COMMANDS = {
         "Who can set the rules of a market: list them, search mechanisms and schedules, fit the adaptive one.",
     ),
     "pocket": ("edgeworth.cli.pocket:app", "The language model in the box: train it, measure it, or read its card."),
-    "bench": ("edgeworth.cli.bench_server:app", "Measure speed, with the marks it should reach."),
 }
 """Where each command is, and the first line of its help."""
 
@@ -101,10 +101,10 @@ def edgeworth() -> None:
     """A laboratory for strategic agents: bargaining and auction design."""
 
 
-def main() -> None:
+def main(command: Callable[[], object] = app) -> None:
     """Run a command; our own errors become one sentence and an exit status."""
     try:
-        app()
+        command()
     except (InvalidOption, InvalidContext) as error:
         complain(str(error))
         sys.exit(2)

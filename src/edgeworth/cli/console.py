@@ -44,7 +44,7 @@ def complain(message: str) -> None:
     err.print(f"[bold red]edgeworth:[/] {escape(message)}", markup=True, soft_wrap=True)
 
 
-def command_line(*elsewhere: Path) -> str:
+def command_line(*elsewhere: Path, program: str = "edgeworth") -> str:
     """The command that is running, as one would type it; paths from elsewhere by their last name, as others have them elsewhere."""
 
     def shown(arg: str) -> str:
@@ -52,7 +52,7 @@ def command_line(*elsewhere: Path) -> str:
         names = [path.resolve().name for path in elsewhere if value and Path(value) == path]
         return f"{flag}{sign}{names[0]}" if names else arg
 
-    return "edgeworth " + " ".join(shlex.quote(shown(arg)) for arg in sys.argv[1:])
+    return f"{program} " + " ".join(shlex.quote(shown(arg)) for arg in sys.argv[1:])
 
 
 def print_json(value: Any) -> None:

@@ -13,20 +13,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from math import prod
-from typing import Any
+from statistics import median
+from typing import Annotated, Any
 
 import numpy as np
 import scipy  # type: ignore[import-untyped]
 import torch
+import typer
 from scipy.linalg.blas import sgemm  # type: ignore[import-untyped]
 
 from benchmarks import time_to_quality as quality
+from benchmarks.command import OutFile, Repeats, Seconds, plain_table, rates_table, report, start, targets_table
 from benchmarks.distribution_ppo import DistributionPPO
-from benchmarks.measuring import Measure, Progress, machine_facts, mark, measure_rates, repeated, summary
+from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
 from benchmarks.time_to_quality import Trainee
 from edgeworth.agents.policy_layout import PolicyShape
+from edgeworth.cli.console import AsJson, Seed, out
 from edgeworth.config import BargainingConfig, config_folder
+from edgeworth.errors import MissingExtra
+from edgeworth.progress import Progress, silent
 from edgeworth.training.fused.learner import FusedLearner, shape_of
 from edgeworth.training.ppo import PPO
 from edgeworth.training.run import torch_device
@@ -46,13 +53,13 @@ LABELS = {
     "sb3": "Stable-Baselines3, PPO",
 }
 QUALITY_LABELS = {"published": "fused, published settings", "fast": f"fused, {FAST}", "sb3": "Stable-Baselines3, published settings"}
-RATIO_MARKS = [
+RATIO_TARGETS = [
     ("fused / Stable-Baselines3", "fused", "sb3", 80.0),
     ("fused / torch with distribution objects", "fused", "distributions", 60.0),
     ("fused / torch", "fused", "torch", 30.0),
     ("REINFORCE / PPO, fused", "fused_reinforce", "fused", 2.0),
 ]
-SECONDS_MARKS = [("published", 5.0), ("fast", 2.5)]
+SECONDS_TARGETS = [("published", 5.0), ("fast", 2.5)]
 TIMES_LESS = 60.0
 MATRIX = 1024
 SHARE_ITERATIONS = 20
@@ -60,11 +67,9 @@ RUNS = 3
 """Seeds of the fused trainer on the way to the goal."""
 
 
-def run(
-    repeats: int = 5, seconds: float = 1.0, seed: int = 0, peer_quality: bool = True, progress: Progress = lambda *_: None
-) -> dict[str, Any]:
-    """Measure everybody; with `peer_quality`, also how long Stable-Baselines3 needs to the goal."""
-    from benchmarks.sb3_ppo import VERSION  # an extra of its own, told by the command before anything is loaded
+def run(repeats: int = 5, seconds: float = 1.0, seed: int = 0, peer_quality: bool = True, progress: Progress = silent) -> dict[str, Any]:
+    """Measure all trainers; with `peer_quality`, also how long Stable-Baselines3 needs to the goal."""
+    from benchmarks.sb3_ppo import VERSION  # an extra, which the command checks before anything is loaded
 
     torch_device("cpu")
     rates = measure_rates(contenders(seed), repeats, seconds, progress, LABELS)
@@ -77,9 +82,9 @@ def run(
         "seconds_per_repeat": seconds,
         "settings": {"published": asdict(PUBLISHED), FAST: asdict(fast_settings())},
         "machine": {**machine_facts(), "scipy": scipy.__version__, "torch": torch.__version__, "stable_baselines3": VERSION},
-        "entries": {name: {"label": LABELS[name], **summary(values)} for name, values in rates.items()},
+        "entries": entries(rates, LABELS),
         "quality": reached,
-        "marks": [*rate_marks(rates), update_mark(shares), *quality_marks(reached)],
+        "marks": [*rate_targets(rates), update_target(shares), *quality_targets(reached)],
     }
 
 
@@ -87,7 +92,7 @@ def run(
 
 
 def contenders(seed: int) -> dict[str, Measure]:
-    """Everybody who takes a turn."""
+    """All trainers, ready to take turns."""
     shape, hints, reinforce = shape_of(GAME, PUBLISHED), HintSettings("random"), ReinforceSettings()
     made: dict[str, Trainee] = {
         "fused": FusedLearner(GAME, PUBLISHED, shape, seed),
@@ -176,42 +181,78 @@ def measure_quality(seed: int, peer: bool, progress: Progress) -> dict[str, Any]
     most = quality.MOST_MOVES
     plateau = quality.plateau_of(fused_learner(PUBLISHED, seed, quality.PLATEAU_MOVES), progress, quality.PLATEAU_MOVES)
     goal = quality.OF_PLATEAU * plateau
-    entries = {}
+    found = {}
     for name, settings in (("published", PUBLISHED), ("fast", fast_settings())):
         label = QUALITY_LABELS[name]
         runs = [quality.arrival(fused_learner(settings, seed + lap, most), goal, label, progress, most) for lap in range(RUNS)]
-        entries[name] = quality.told(label, runs)
+        found[name] = quality.entry(label, runs)
     if peer:
         label = QUALITY_LABELS["sb3"]
-        entries["sb3"] = quality.told(label, [quality.arrival(sb3_learner(seed), goal, label, progress, most)])
-    return {"plateau": plateau, "plateau_moves": quality.PLATEAU_MOVES, "goal": goal, "most_moves": most, "entries": entries}
+        found["sb3"] = quality.entry(label, [quality.arrival(sb3_learner(seed), goal, label, progress, most)])
+    return {"plateau": plateau, "plateau_moves": quality.PLATEAU_MOVES, "goal": goal, "most_moves": most, "entries": found}
 
 
-# Marks
+# Targets
 
 
-def rate_marks(rates: dict[str, list[float]]) -> list[dict[str, Any]]:
+def rate_targets(rates: Rates) -> list[dict[str, Any]]:
     """How many times faster, round by round, and what hints cost."""
-    rows = [mark(name, ratios(rates[fast], rates[slow]), ">=", wanted, "times") for name, fast, slow, wanted in RATIO_MARKS]
-    cost = [ratio - 1.0 for ratio in ratios(rates["fused"], rates["fused_hints"])]
-    return [*rows, mark("what random hints cost, fused", cost, "<=", 0.15, "")]
+    rows = [target(name, ratios(rates, fast, slow), ">=", wanted, "times") for name, fast, slow, wanted in RATIO_TARGETS]
+    cost = [ratio - 1.0 for ratio in ratios(rates, "fused", "fused_hints")]
+    return [*rows, target("what random hints cost, fused", cost, "<=", 0.15, "")]
 
 
-def ratios(numerators: list[float], denominators: list[float]) -> list[float]:
-    """Ratios within rounds."""
-    return [a / b for a, b in zip(numerators, denominators, strict=True)]
+def update_target(shares: list[float]) -> dict[str, Any]:
+    """The update's rate against that of a matrix product, which is about what the processor can do."""
+    return target(f"update / matrix product, operations per second, minibatch {PUBLISHED.minibatch}", shares, ">=", 0.25, "")
 
 
-def update_mark(shares: list[float]) -> dict[str, Any]:
-    """That the update comes near enough to what the processor can do."""
-    return mark(f"update / matrix product, operations per second, minibatch {PUBLISHED.minibatch}", shares, ">=", 0.25, "")
-
-
-def quality_marks(reached: dict[str, Any]) -> list[dict[str, Any]]:
-    """How soon the goal is reached, and how much sooner than by the peer."""
-    entries, share = reached["entries"], f"{100 * quality.OF_PLATEAU:.0f} % of the plateau"
-    rows = [quality.seconds_mark(f"CPU time to {share}, {QUALITY_LABELS[name]}", entries[name], wanted) for name, wanted in SECONDS_MARKS]
-    if "sb3" in entries:
+def quality_targets(reached: dict[str, Any]) -> list[dict[str, Any]]:
+    """How soon the goal is reached, and how much sooner than by Stable-Baselines3."""
+    found, share = reached["entries"], f"{100 * quality.OF_PLATEAU:.0f} % of the plateau"
+    rows = [quality.seconds_target(f"CPU time to {share}, {QUALITY_LABELS[name]}", found[name], wanted) for name, wanted in SECONDS_TARGETS]
+    if "sb3" in found:
         name = f"CPU time to {share}, Stable-Baselines3 / fused"
-        rows.append(quality.less_mark(name, entries["sb3"], entries["published"], TIMES_LESS))
+        rows.append(quality.less_target(name, found["sb3"], found["published"], TIMES_LESS))
     return rows
+
+
+# The command
+
+
+def main(
+    repeats: Repeats = 5,
+    seconds: Seconds = 1.0,
+    seed: Seed = 0,
+    peer_quality: Annotated[
+        bool,
+        typer.Option("--peer-quality/--no-peer-quality", help="Also train Stable-Baselines3 to 95 % of the plateau (some ten minutes)."),
+    ] = True,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare trainers: fused, torch, torch with distribution objects, Stable-Baselines3; steps per second and time to quality.
+
+    Example: python -m benchmarks.train --repeats 5 --no-peer-quality
+    """
+    if find_spec("stable_baselines3") is None:
+        raise MissingExtra("Comparing trainers", "stable-baselines3", "bench")
+    report(lambda progress: run(repeats, seconds, seed, peer_quality, progress), show, as_json, out_file)
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the rates, the times to the goal, and the targets."""
+    out.print(rates_table(result["entries"], "Steps per CPU second, one core", "steps/s", "sb3", "times SB3"), "")
+    reached = result["quality"]
+    title = f"CPU seconds to {reached['goal']:.3f} of the maximum, 95 % of the plateau of {reached['plateau']:.3f}"
+    table = plain_table(title, "entry", "seconds", "quartiles", "steps", "reached")
+    for entry in reached["entries"].values():
+        low, high = entry["interquartile_range"]
+        arrived = f"{sum(entry['reached'])} of {len(entry['reached'])}"
+        table.add_row(entry["label"], f"{entry['median']:,.3g}", f"{low:,.3g} – {high:,.3g}", f"{median(entry['moves']):,.0f}", arrived)
+    out.print(table, "")
+    out.print(targets_table(result))
+
+
+if __name__ == "__main__":
+    start(main)

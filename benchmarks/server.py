@@ -3,7 +3,7 @@
 Both run as processes of their own under the same uvicorn settings; the load comes from this process. Each of our steps runs five market
 rounds and is in the store before it is answered; the echo keeps nothing, and over HTTP makes a new environment for every step, which is
 OpenEnv's way. Contenders take turns, and ratios are taken within a round. Rates are wall-clock, since a server's speed is; the processor
-time of the server and of the generator is told beside them. The generator's own ceiling is measured against a server that answers
+time of the server and of the generator is reported too. The generator's own ceiling is measured against a server that answers
 without reading. Then a language model writes for somebody while others play; see `responsiveness`.
 """
 
@@ -16,20 +16,26 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+import typer
 import uvloop
 
 from benchmarks import responsiveness
+from benchmarks.command import OutFile, Repeats, plain_table, report, start, targets_table
 from benchmarks.load import Bare, HttpSession, Script, Session, SocketSession, Tally, frame, load, post
-from benchmarks.measuring import Progress, machine_facts, mark, summary
-from benchmarks.server_process import ServerProcess, echo_server, free_port, our_server, running
+from benchmarks.measuring import machine_facts, summary, target
+from benchmarks.server_process import ServerProcess, check_platform, echo_server, free_port, our_server, running
+from edgeworth.cli.console import AsJson, Seed, out
+from edgeworth.progress import Progress, silent
 
 SIZES = (1, 64, 512)
 """Sessions at a time."""
 WORDS = {"http": "HTTP", "ws": "WebSocket"}
 KINDS: dict[str, type[Session]] = {"http": HttpSession, "ws": SocketSession}
+TARGETS = {"http": 0.8, "ws": 0.5}
+"""Steps a second over those of the echo."""
 WARM_UP_SECONDS = 0.5
 LONG = 1_000
 """Steps of an episode; the longest there is over the wire."""
@@ -55,7 +61,7 @@ def run(
     sizes: Sequence[int] = SIZES,
     workers: int = 1,
     model: bool = True,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Measure everything; `workers` are ours, since OpenEnv's sessions live in one process. Without `model` no language model writes."""
     with tempfile.TemporaryDirectory() as folder:
@@ -72,10 +78,10 @@ def run(
         "workers": workers,
         "machine": {**machine_facts(), **{name: importlib.metadata.version(name) for name in ("openenv", "uvicorn", "fastapi")}},
         "generator_ceiling": ceiling(seconds),
-        "entries": {name: entry(name, rounds) for name, rounds in turns.items()},
+        "entries": {name: summarised(name, rounds) for name, rounds in turns.items()},
         "responsiveness": writing,
         "server_failures": failures,
-        "marks": [*marks(turns, sizes), *responsiveness.marks(writing)],
+        "marks": [*targets(turns, sizes), *responsiveness.targets(writing)],
     }
 
 
@@ -91,7 +97,7 @@ def while_writing(repeats: int, seconds: float, seed: int, progress: Progress) -
 def measured(
     servers: dict[str, ServerProcess], repeats: int, seconds: float, seed: int, sizes: Sequence[int], progress: Progress
 ) -> dict[str, list[dict[str, float]]]:
-    """Rounds in which everybody has a turn at every size, after one short round to warm up."""
+    """Rounds in which every contender has a turn at every size, after one short round to warm up."""
     order = [(way, size, who) for way in WORDS for size in sizes for who in servers]
     turns: dict[str, list[dict[str, float]]] = {f"{who}_{way}_{size}": [] for way, size, who in order}
     for lap in range(repeats + 1):
@@ -132,12 +138,12 @@ def facts(tally: Tally) -> dict[str, float]:
     }
 
 
-def entry(name: str, rounds: list[dict[str, float]]) -> dict[str, Any]:
+def summarised(name: str, rounds: list[dict[str, float]]) -> dict[str, Any]:
     """A contender at one size over all rounds; latencies in milliseconds."""
     who, way, size = name.split("_")
-    told = {key: summary(turn[key] for turn in rounds) for key in ("p50", "p99", "server_cpu_microseconds", "generator_load")}
+    spread = {key: summary(turn[key] for turn in rounds) for key in ("p50", "p99", "server_cpu_microseconds", "generator_load")}
     counts = {key: int(sum(turn[key] for turn in rounds)) for key in ("steps", "problems")}
-    return {"label": label(who, way, int(size)), **summary(turn["rate"] for turn in rounds), **counts, **told}
+    return {"label": label(who, way, int(size)), **summary(turn["rate"] for turn in rounds), **counts, **spread}
 
 
 def label(who: str, way: str, size: int) -> str:
@@ -146,17 +152,17 @@ def label(who: str, way: str, size: int) -> str:
     return f"{name}, {WORDS[way]}, {size} session{'s' if size > 1 else ''}"
 
 
-def marks(turns: dict[str, list[dict[str, float]]], sizes: Sequence[int]) -> list[dict[str, Any]]:
-    """What was hoped for, with what was measured."""
+def targets(turns: dict[str, list[dict[str, float]]], sizes: Sequence[int]) -> list[dict[str, Any]]:
+    """The targets, with what was measured."""
     rows = []
     for way, words in WORDS.items():
         for size in sizes:
             pairs = zip(turns[f"ours_{way}_{size}"], turns[f"echo_{way}_{size}"], strict=True)
             ratios = [ours["rate"] / echo["rate"] for ours, echo in pairs]
-            rows.append(mark(f"{words}, {size} sessions, ours / OpenEnv echo", ratios, ">=", 0.8, ""))
+            rows.append(target(f"{words}, {size} sessions, ours / OpenEnv echo", ratios, ">=", TARGETS[way], ""))
     most = max(sizes)
     refused = [turn["problems"] for way in WORDS for turn in turns[f"ours_{way}_{most}"]]
-    rows.append(mark(f"{most} sessions held, steps refused or failed", refused, "<=", 0.0, ""))
+    rows.append(target(f"{most} sessions held, steps refused or failed", refused, "<=", 0.0, ""))
     return rows
 
 
@@ -182,7 +188,7 @@ def ceiling(seconds: float) -> dict[str, float]:
 
 
 def serve_bare(port: int, parent: int) -> None:
-    """A server without a mind, as long as its parent lives."""
+    """Serve the same reply to everything, as long as the parent process lives."""
 
     async def serve() -> None:
         server = await asyncio.get_running_loop().create_server(Bare, "127.0.0.1", port)
@@ -191,3 +197,59 @@ def serve_bare(port: int, parent: int) -> None:
                 await asyncio.sleep(0.5)
 
     uvloop.run(serve())
+
+
+# The command
+
+
+def main(
+    repeats: Repeats = 5,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Seconds per measurement.")] = 3.0,
+    sessions: Annotated[list[int] | None, typer.Option(min=1, help="Sessions at a time; default: 1, 64 and 512.")] = None,
+    workers: Annotated[int, typer.Option(min=1, max=16, help="Processes of our server; OpenEnv's sessions live in one.")] = 1,
+    model: Annotated[
+        bool, typer.Option("--model/--no-model", help="Also measure steps while a language model writes; needs the `llm` extra.")
+    ] = True,
+    seed: Seed = 0,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare durable steps with those of OpenEnv's echo, and steps while a language model writes with those while it is idle.
+
+    Example: python -m benchmarks.server --repeats 5
+    """
+    check_platform()
+    sizes = sorted(set(sessions)) if sessions else SIZES
+    report(lambda progress: run(repeats, seconds, seed, sizes, workers, model, progress), show, as_json, out_file)
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the rates and latencies, those while a language model writes, and the targets."""
+    table = plain_table("Steps per second", "entry", "steps/s", "quartiles", "p50 ms", "p99 ms", "server CPU µs", "refused")
+    for entry in result["entries"].values():
+        low, high = entry["interquartile_range"]
+        times = [f"{entry[key]['median']:,.3g}" for key in ("p50", "p99", "server_cpu_microseconds")]
+        table.add_row(entry["label"], f"{entry['median']:,.0f}", f"{low:,.0f} – {high:,.0f}", *times, str(entry["problems"]))
+    out.print(table)
+    out.print(f"\nThe load generator itself reaches {result['generator_ceiling']['rate']:,.0f} steps/s where the server does nothing.\n")
+    show_responsiveness(result["responsiveness"])
+    out.print(targets_table(result))
+
+
+def show_responsiveness(found: dict[str, Any]) -> None:
+    """Print how long steps take while a language model writes, or why that was not measured."""
+    if "not_measured" in found:
+        out.print(f"Steps while a language model writes: not measured: {found['not_measured']}\n", soft_wrap=True, markup=False)
+        return
+    table = plain_table(f"Steps of {found['sessions']} sessions, over HTTP", "while", "p50 ms", "p99 ms", "quartiles", "steps")
+    for entry in found["turns"].values():
+        low, high = entry["p99"]["interquartile_range"]
+        times = [f"{entry[key]['median']:,.3g}" for key in ("p50", "p99")]
+        table.add_row(entry["label"], *times, f"{low:,.3g} – {high:,.3g}", f"{entry['steps']:,}")
+    out.print(table)
+    refused = len(found["problems"])
+    out.print(f"\n{found['model']} wrote {found['questions_answered']} mechanisms; refused or failed: {refused}.\n", markup=False)
+
+
+if __name__ == "__main__":
+    start(main)

@@ -1,7 +1,7 @@
 """How fast PPO trains on a GPU: a whole iteration as one recorded graph, against the same kernels launched one by one.
 
-Everybody learns the same game with the same network and settings, many episodes at a time, and they take turns within a round. Time is
-that of the clock on the wall, since the CPU has little to do: the fused backend beside them is one core of the same machine.
+All contenders learn the same game with the same network and settings, many episodes at a time, and take turns within a round. Time is
+wall-clock, since the CPU has little to do: the fused backend beside them is one core of the same machine.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from typing import Any
 
 import torch
 
-from benchmarks.bench_train import iteration_of, ratios
-from benchmarks.measuring import Measure, Progress, machine_facts, mark, measure_rates, repeated, summary
+from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, start
+from benchmarks.measuring import Measure, entries, machine_facts, measure_rates, ratios, repeated, target
 from benchmarks.time_to_quality import Trainee
+from benchmarks.train import iteration_of
+from edgeworth.cli.console import AsJson, Seed
 from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
+from edgeworth.progress import Progress, silent
 from edgeworth.training.fused.learner import FusedLearner, shape_of
 from edgeworth.training.ppo import PPO
 from edgeworth.training.settings import PPOSettings
@@ -33,7 +37,7 @@ WARM_UP = 5
 """Iterations before anything is measured: the first are run, the fourth is recorded."""
 
 
-def run(repeats: int = 5, seconds: float = 2.0, seed: int = 0, progress: Progress = lambda *_: None) -> dict[str, Any]:
+def run(repeats: int = 5, seconds: float = 2.0, seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
     """Measure everybody."""
     rates = measure_rates(contenders(seed), repeats, seconds, progress, LABELS)
     return {
@@ -43,8 +47,8 @@ def run(repeats: int = 5, seconds: float = 2.0, seed: int = 0, progress: Progres
         "seconds_per_repeat": seconds,
         "settings": asdict(SETTINGS),
         "machine": {**machine_facts(), "torch": torch.__version__, "gpu": torch.cuda.get_device_name()},
-        "entries": {name: {"label": LABELS[name], **summary(values)} for name, values in rates.items()},
-        "marks": [mark("one graph / kernel by kernel", ratios(rates["graph"], rates["eager"]), ">=", 5.0, "times")],
+        "entries": entries(rates, LABELS),
+        "marks": [target("one graph / kernel by kernel", ratios(rates, "graph", "eager"), ">=", 5.0, "times")],
     }
 
 
@@ -59,3 +63,18 @@ def contenders(seed: int) -> dict[str, Measure]:
         for _ in range(WARM_UP):
             learner.iterate()
     return {name: repeated(iteration_of(learner), time.perf_counter) for name, learner in made.items()}
+
+
+def main(repeats: Repeats = 5, seconds: Seconds = 2.0, seed: Seed = 0, out_file: OutFile = None, as_json: AsJson = False) -> None:
+    """Compare PPO on a GPU as one recorded graph with the same kernels launched one by one, and with one core of the CPU.
+
+    Example: python -m benchmarks.gpu --repeats 5
+    """
+    if not torch.cuda.is_available():
+        raise InvalidOption("This benchmark needs a GPU, and torch sees none here; `python -m benchmarks.train` measures the CPU.")
+    titles = ("Steps per second, 4,096 episodes at a time", "steps/s", "eager", "times kernel by kernel")
+    report(lambda progress: run(repeats, seconds, seed, progress), lambda result: show_rates(result, *titles), as_json, out_file)
+
+
+if __name__ == "__main__":
+    start(main)

@@ -22,15 +22,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
-from benchmarks.measuring import Measure, Progress, machine_facts, mark, measure_rates, repeated, summary
+from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, start
+from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
+from edgeworth.cli.console import AsJson, Seed
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus import DaedalusEnv
+from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 
 STAGES = ("0", "1", "2", "3", "4", "mixed")
@@ -99,7 +104,7 @@ def run(
     seed: int = 0,
     prototype: Path | None = None,
     before: Path | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Measure everything."""
     table: dict[str, Measure] = {f"batch_{stage}": batch_play(stage, seed) for stage in STAGES}
@@ -120,8 +125,8 @@ def run(
         "repeats": repeats,
         "seconds_per_repeat": seconds,
         "machine": machine_facts(),
-        "entries": {name: {"label": LABELS[name], **summary(values)} for name, values in rates.items()},
-        "marks": marks(rates, threads),
+        "entries": entries(rates, LABELS),
+        "marks": targets(rates, threads),
     }
 
 
@@ -222,8 +227,8 @@ def thread_ratios(seed: int, repeats: int, progress: Progress) -> list[float]:
     return ratios
 
 
-def marks(rates: dict[str, list[float]], threads: list[float]) -> list[dict[str, Any]]:
-    """What the issue asks for, with what was measured."""
+def targets(rates: Rates, threads: list[float]) -> list[dict[str, Any]]:
+    """The targets, with what was measured."""
     rows = [
         ("batch / uncompiled, mixed", ratios(rates, "batch_mixed", "uncompiled"), 200.0),
         ("single / uncompiled, mixed", ratios(rates, "single", "uncompiled"), 20.0),
@@ -234,9 +239,35 @@ def marks(rates: dict[str, list[float]], threads: list[float]) -> list[dict[str,
         if f"before_{stage}" in rates:
             rows.append((f"batch / earlier revision, stage {stage}", ratios(rates, f"batch_{stage}", f"before_{stage}"), 0.9))
     rows.append(("two threads / one, wall-clock", threads, 1.8))
-    return [mark(name, values, ">=", wanted, "") for name, values, wanted in rows]
+    return [target(name, values, ">=", wanted, "") for name, values, wanted in rows]
 
 
-def ratios(rates: dict[str, list[float]], one: str, other: str) -> list[float]:
-    """The ratio of two contenders, round by round."""
-    return [a / b for a, b in zip(rates[one], rates[other], strict=True)]
+def main(
+    repeats: Repeats = 5,
+    seconds: Seconds = 0.5,
+    seed: Seed = 0,
+    prototype: Annotated[Path | None, typer.Option(help="The research prototype's file, to measure it in the same run.")] = None,
+    before: Annotated[Path | None, typer.Option(help="The src folder of an earlier revision, to measure it in the same run.")] = None,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the compiled market with the same source uncompiled, and with the research prototype where its file is given.
+
+    Example: python -m benchmarks.market --repeats 5
+    """
+    if prototype is not None and not prototype.is_file():
+        raise InvalidOption(f"--prototype {prototype}: there is no such file.")
+    if before is not None and not (before / "edgeworth").is_dir():
+        raise InvalidOption(f"--before {before}: expected the src folder of a checkout, with edgeworth in it.")
+    titles = ("Designs per CPU second, one core", "designs/s", "uncompiled", "times uncompiled")
+    report(
+        lambda progress: run(repeats, seconds, seed, prototype, before, progress),
+        lambda result: show_rates(result, *titles),
+        as_json,
+        out_file,
+        *(path for path in (prototype, before) if path is not None),
+    )
+
+
+if __name__ == "__main__":
+    start(main)

@@ -5,8 +5,8 @@ padding, end token, nothing else. Constrained is our decoder with a grammar, eve
 at once and reads the beginning that prompts share once. Everything is timed in CPU seconds of one core; contenders take turns, and a
 ratio is taken within each round.
 
-The first hint is wall-clock, from the start of the interpreter to a legal hint; its processor time is told beside it, since neighbours
-slow a start. A cache hit is one prompt with a reply that was recorded before.
+The first hint is wall-clock, from the start of the interpreter to a legal hint; its processor time is reported too, since other
+processes slow a start. A cache hit is one prompt with a reply that was recorded before.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 import transformers
+import typer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
-from benchmarks.bench_hints import injector_mark
-from benchmarks.measuring import Measure, Progress, machine_facts, mark, measure_rates, repeated, summary
+from benchmarks import hints
+from benchmarks.command import OutFile, Repeats, rates_table, report, start, targets_table
+from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
+from edgeworth.cli.console import AsJson, Seed, out
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.games.auction.action import action_of, random_mechanisms
@@ -40,7 +43,8 @@ from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
 from edgeworth.games.bargaining.rules import SAME_STEP
 from edgeworth.llm.client import Client, Completion, Messages, Sampling
 from edgeworth.llm.pocket import FOLDER, Pocket
-from edgeworth.llm.stack import open_client
+from edgeworth.llm.stack import make_client, open_client
+from edgeworth.progress import Progress, silent
 from edgeworth.protocol import Accepted, Schema, parse_reply
 from edgeworth.seeding import generator
 
@@ -83,7 +87,7 @@ class Task:
     schema: Schema[Any]
 
 
-def run(repeats: int = 5, seed: int = 0, model: Path | None = None, progress: Progress = lambda *_: None) -> dict[str, Any]:
+def run(repeats: int = 5, seed: int = 0, model: Path | None = None, progress: Progress = silent) -> dict[str, Any]:
     """Measure everything."""
     torch.set_num_threads(1)
     folder = FOLDER if model is None else model
@@ -92,7 +96,7 @@ def run(repeats: int = 5, seed: int = 0, model: Path | None = None, progress: Pr
         table, written = contenders(folder, tasks, Path(place))
         rates = measure_rates(table, repeats, 0.01, progress, LABELS)
     starts = [first_hint(folder, progress, lap) for lap in range(STARTS)]
-    injector = injector_mark(seed=seed, progress=progress)
+    injector = hints.run(seed=seed, progress=progress)["marks"]
     return {
         "quantity": "replies per CPU second of one core, median of the repeats; ratios within a repeat",
         "model": Pocket(folder).name,
@@ -100,10 +104,10 @@ def run(repeats: int = 5, seed: int = 0, model: Path | None = None, progress: Pr
         "repeats": repeats,
         "batch": BATCH,
         "machine": {**machine_facts(), "torch": torch.__version__, "transformers": transformers.__version__},
-        "entries": {name: {"label": LABELS[name], **summary(values)} for name, values in rates.items()},
+        "entries": entries(rates, LABELS),
         "legal": {name: legal_share(tasks[name.partition("_")[0]], replies()) for name, replies in written.items()},
         "first_hint_cpu_seconds": [processor for _, processor in starts],
-        "marks": [*marks(rates, [wall for wall, _ in starts]), injector],
+        "marks": [*targets(rates, [wall for wall, _ in starts]), *injector],
     }
 
 
@@ -216,21 +220,43 @@ def first_hint(folder: Path, progress: Progress, lap: int) -> tuple[float, float
     return wall, now.children_user + now.children_system - used.children_user - used.children_system
 
 
-# Marks
+# Targets
 
 
-def marks(rates: dict[str, list[float]], starts: Sequence[float]) -> list[dict[str, Any]]:
-    """What was hoped for, with what was measured."""
+def targets(rates: Rates, starts: Sequence[float]) -> list[dict[str, Any]]:
+    """The targets, with what was measured."""
     hit_milliseconds = [1000.0 / rate for rate in rates["cached"]]
     return [
-        mark("mechanisms, ours / plain generation", ratios(rates, "mechanisms_ours", "mechanisms_plain"), ">=", 4.0, ""),
-        mark("hints, ours / plain generation", ratios(rates, "hints_ours", "hints_plain"), ">=", 2.5, ""),
-        mark(f"hints, {BATCH} at a time / one at a time", ratios(rates, "hints_ours", "hints_single"), ">=", 3.0, ""),
-        mark("first hint after process start", starts, "<=", 10.0, "s"),
-        mark("cache hit", hit_milliseconds, "<=", 0.2, "ms"),
+        target("mechanisms, ours / plain generation", ratios(rates, "mechanisms_ours", "mechanisms_plain"), ">=", 4.0, ""),
+        target("hints, ours / plain generation", ratios(rates, "hints_ours", "hints_plain"), ">=", 2.5, ""),
+        target(f"hints, {BATCH} at a time / one at a time", ratios(rates, "hints_ours", "hints_single"), ">=", 3.0, ""),
+        target("first hint after process start", starts, "<=", 10.0, "s"),
+        target("cache hit", hit_milliseconds, "<=", 0.2, "ms"),
     ]
 
 
-def ratios(rates: dict[str, list[float]], one: str, other: str) -> list[float]:
-    """The ratio of two contenders, round by round."""
-    return [a / b for a, b in zip(rates[one], rates[other], strict=True)]
+def main(
+    repeats: Repeats = 5,
+    seed: Seed = 0,
+    model: Annotated[Path | None, typer.Option(help="Another model's folder; default: the pocket model.")] = None,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure hints and mechanisms per second of the pocket model: plain, constrained, and with everything that makes it fast.
+
+    Example: python -m benchmarks.llm --repeats 5
+    """
+    make_client("pocket", model=model).check()
+    report(lambda progress: run(repeats, seed, model, progress), show, as_json, out_file)
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the rates of hints and of mechanisms, then the targets."""
+    for kind in LONGEST:
+        part = {name: entry for name, entry in result["entries"].items() if entry["label"].startswith(kind)}
+        out.print(rates_table(part, f"{kind.capitalize()} per CPU second, one core", f"{kind}/s", f"{kind}_plain", "times plain"), "")
+    out.print(targets_table(result))
+
+
+if __name__ == "__main__":
+    start(main)

@@ -1,4 +1,4 @@
-"""`edgeworth bench train`, in small: what it measures, prints and asks for."""
+"""Benchmarks as commands, in small: what they measure, print, write and refuse."""
 
 from __future__ import annotations
 
@@ -8,28 +8,53 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from benchmarks import env, gpu, market, time_to_quality, train
+from benchmarks.command import start
+from benchmarks.measuring import target
 
-from edgeworth.cli import bench
 from edgeworth.config import config_folder
 from edgeworth.training.ppo import PPO
 from edgeworth.training.settings import load_settings
 
-Called = Callable[..., Any]
-WORDS = ("bench", "train", "--repeats", "1", "--seconds", "0.01")
+WORDS = ("--repeats", "1", "--seconds", "0.01")
+
+
+class Run(NamedTuple):
+    """What a command left behind; line breaks count as spaces."""
+
+    status: int
+    out: str
+    err: str
+
+
+Called = Callable[..., Run]
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    """`python -m` a benchmark with these words."""
+
+    def call(module: ModuleType, *words: str) -> Run:
+        monkeypatch.setattr(sys, "argv", [str(module.__file__), *words])
+        with pytest.raises(SystemExit) as ended:
+            start(module.main)
+        printed = capsys.readouterr()
+        return Run(int(ended.value.code or 0), " ".join(printed.out.split()), " ".join(printed.err.split()))
+
+    return call
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same measurements with a few moves each, and a quality that is reached at once."""
-    module, quality = bench.load_benchmark("bench_train"), bench.load_benchmark("time_to_quality")
-    monkeypatch.setattr(module, "PUBLISHED", replace(module.PUBLISHED, num_envs=16, rollout=32))
-    monkeypatch.setattr(module, "SHARE_ITERATIONS", 2)
-    monkeypatch.setattr(module, "MATRIX", 128)
-    monkeypatch.setattr(quality, "PLATEAU_MOVES", 2_048)
-    monkeypatch.setattr(quality, "OF_PLATEAU", 0.5)
+    monkeypatch.setattr(train, "PUBLISHED", replace(train.PUBLISHED, num_envs=16, rollout=32))
+    monkeypatch.setattr(train, "SHARE_ITERATIONS", 2)
+    monkeypatch.setattr(train, "MATRIX", 128)
+    monkeypatch.setattr(time_to_quality, "PLATEAU_MOVES", 2_048)
+    monkeypatch.setattr(time_to_quality, "OF_PLATEAU", 0.5)
 
 
 @pytest.fixture
@@ -38,14 +63,15 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     peer: Any = ModuleType("benchmarks.sb3_ppo")
     peer.SB3PPO, peer.VERSION = PPO, "stand-in"
     monkeypatch.setitem(sys.modules, "benchmarks.sb3_ppo", peer)
-    monkeypatch.setattr(bench, "find_spec", lambda name: name)
+    monkeypatch.setattr(train, "find_spec", lambda name: name)
 
 
 @pytest.mark.usefixtures("small", "stand_in")
-def test_every_trainer_is_measured_and_every_mark_has_its_row(called: Called, tmp_path: Path) -> None:
-    run = called(*WORDS, "--out", str(tmp_path / "x.json"))
+def test_every_trainer_is_measured_and_every_target_has_its_row(called: Called, tmp_path: Path) -> None:
+    run = called(train, *WORDS, "--out", str(tmp_path / "x.json"))
     assert run.status == 0, run.err
     result = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert result["command"].startswith("python -m benchmarks.train --repeats 1") and result["repeats"] == 1 and result["seed"] == 0
     assert list(result["entries"]) == ["fused", "fused_256", "fused_hints", "fused_reinforce", "torch", "distributions", "sb3"]
     assert len(result["marks"]) == 9 and {mark["mark"] for mark in result["marks"]} == {80, 60, 30, 2, 0.15, 0.25, 5, 2.5}
     assert all(entry["median"] > 0 for entry in result["entries"].values())
@@ -63,30 +89,40 @@ def test_every_trainer_is_measured_and_every_mark_has_its_row(called: Called, tm
 
 @pytest.mark.usefixtures("small", "stand_in")
 def test_without_the_long_part_the_peer_is_not_trained_to_the_goal(called: Called) -> None:
-    result = json.loads(called(*WORDS, "--no-peer-quality", "--json").out)
+    result = json.loads(called(train, *WORDS, "--no-peer-quality", "--json").out)
     assert list(result["quality"]["entries"]) == ["published", "fast"] and len(result["marks"]) == 8
 
 
 @pytest.mark.usefixtures("small")
 def test_the_command_runs_with_stable_baselines3(called: Called) -> None:
     peer = pytest.importorskip("stable_baselines3", reason="needs the `bench` extra")
-    result = json.loads(called(*WORDS, "--no-peer-quality", "--json").out)
+    result = json.loads(called(train, *WORDS, "--no-peer-quality", "--json").out)
     assert result["machine"]["stable_baselines3"] == peer.__version__ and result["entries"]["sb3"]["median"] > 0
 
 
 def test_the_fast_settings_are_those_of_their_file() -> None:
-    module = bench.load_benchmark("bench_train")
-    assert module.fast_settings() == load_settings(config_folder() / "ppo_fast.yaml").ppo != module.PUBLISHED
+    assert train.fast_settings() == load_settings(config_folder() / "ppo_fast.yaml").ppo != train.PUBLISHED
 
 
-def test_a_missing_peer_is_told_before_anything_is_measured(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_peer_is_reported_before_anything_is_measured(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
-    monkeypatch.setattr(bench, "load_benchmark", lambda name: pytest.fail(f"{name} was loaded"))
-    run = called(*WORDS)
+    monkeypatch.setattr(train, "run", lambda *options: pytest.fail("it was measured"))
+    run = called(train, *WORDS)
     assert run.status != 0 and "Comparing trainers needs stable-baselines3; install it with the `bench` extra" in run.err
 
 
 def test_a_gpu_is_measured_only_where_there_is_one(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    run = called("bench", "gpu")
+    run = called(gpu)
     assert run.status == 2 and "torch sees none here" in run.err
+
+
+def test_a_revision_that_is_not_there_is_refused(called: Called, tmp_path: Path) -> None:
+    run = called(market, "--before", str(tmp_path))
+    assert run.status == 2 and "expected the src folder of a checkout" in run.err
+
+
+def test_a_ratio_without_a_target_is_only_reported() -> None:
+    wanted = {name: number for name, _, _, number in env.RATIO_TARGETS}
+    assert wanted["single / plain, step only"] is None
+    assert target("it", [1.0, 2.0, 3.0], ">=", None, "")["met"] is None and target("it", [1.0], ">=", 1.0, "")["met"] is True
