@@ -17,7 +17,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, dataclass_transform
+from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
 import numpy as np
 import pydantic
@@ -145,10 +145,11 @@ def fields_of(model: Any) -> Mapping[str, FieldInfo]:
 
 
 def _inner(info: FieldInfo) -> Any:
-    """The class of a field, without the None that it may be instead."""
-    kinds = [kind for kind in typing.get_args(info.annotation) if kind is not types.NoneType]
-    optional = typing.get_origin(info.annotation) in (typing.Union, types.UnionType)
-    return kinds[0] if optional and kinds else info.annotation
+    """The class of a field, without the None that it may be instead and without limits."""
+    kind = info.annotation
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        kind = next(each for each in typing.get_args(kind) if each is not types.NoneType)
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
 
 
 def _fixed_size(info: FieldInfo) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,12 @@ from edgeworth import catalog
 from edgeworth.config import config_folder, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.training.settings import TrainSettings, load_settings, merged
-from edgeworth.validation import build
+from edgeworth.validation import build, settings
 
 CONFIG = "config"
 
 
-@dataclass(frozen=True)
+@settings
 class Cell:
     """One kind of agent."""
 
@@ -55,7 +55,7 @@ class Cell:
         return load_settings(config_folder() / self.config, merged(self.change, {"seed": seed, **shorter}))
 
 
-@dataclass(frozen=True)
+@settings
 class Grid:
     """Cells as a cross product."""
 
@@ -106,7 +106,7 @@ class Grid:
         return Cell(name, change.pop(CONFIG), change, values=values)
 
 
-@dataclass(frozen=True)
+@settings
 class Study:
     """What is compared."""
 
@@ -156,8 +156,7 @@ def load_study(path: Path, only: Sequence[str] = (), **changes: Any) -> Study:
     if "grid" in given:
         cells += build(Grid, given.pop("grid"), "the grid of the study").cells()
     chosen = [cell for cell in cells if not only or any(_meant(cell, name, cells) for name in only)]
-    lists: dict[str, Any] = {name: tuple(given[name]) for name in ("seeds", "play_with") if name in given}
-    study: Study = build(Study, {**given, **lists, "cells": tuple(chosen)}, "the study")
+    study: Study = build(Study, {**given, "cells": tuple(chosen)}, "the study")
     return study
 
 

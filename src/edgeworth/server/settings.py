@@ -10,12 +10,14 @@ import ipaddress
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+from typing import Annotated
 
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.server.sessions import SessionLimits
 from edgeworth.server.store import DEFAULT_STORE
+from edgeworth.validation import between, settings
 
 LOCAL = "local"
 """The owner of everything on a server without tokens."""
@@ -25,7 +27,7 @@ TOKEN = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 """Visible ASCII without commas, as a header can carry it and a list can separate it."""
 
 
-@dataclass(frozen=True)
+@settings
 class RequestLimits:
     """What a single request, an owner and everybody together may ask of a worker."""
 
@@ -55,7 +57,7 @@ class RequestLimits:
     """Such requests at once after a pause."""
 
 
-@dataclass(frozen=True)
+@settings
 class SocketLimits:
     """How many sockets a worker holds, and for how long."""
 
@@ -65,7 +67,7 @@ class SocketLimits:
     """A socket that says nothing for so long is closed; its session stays."""
 
 
-@dataclass(frozen=True)
+@settings
 class DeskLimits:
     """How designers and hint providers are asked."""
 
@@ -81,14 +83,14 @@ class DeskLimits:
     """How long a client waits for an answer."""
 
 
-@dataclass(frozen=True)
+@settings
 class ServerSettings:
     """Everything that `edgeworth serve` can be told."""
 
     host: str = "127.0.0.1"
-    port: int = 8000
+    port: Annotated[int, between(0, 65_535)] = 8000
     """0 takes any free one."""
-    workers: int = 1
+    workers: Annotated[int, between(1, 64)] = 1
     store: str = field(default=DEFAULT_STORE, repr=False)
     """Where sessions are kept: a URL of SQLite or PostgreSQL."""
     tokens: tuple[tuple[str, str], ...] = field(default=(), repr=False)
@@ -123,10 +125,6 @@ class ServerSettings:
     """Whether OpenEnv's routes are served; loading them takes seconds."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.port <= 65_535:
-            raise InvalidOption(f"port is {self.port}; expected 0 to 65535.")
-        if not 1 <= self.workers <= 64:
-            raise InvalidOption(f"workers is {self.workers}; expected 1 to 64.")
         if self.workers > 1 and IN_MEMORY.fullmatch(self.store):
             raise InvalidOption("Several workers cannot share a store in memory; give a file or PostgreSQL with --store.")
         for owner, token in self.tokens:

@@ -1,15 +1,17 @@
 """Settings of a training run: what is learnt, with which algorithm, with which hints, and what is written down.
 
-The defaults are the published ones. YAML files in `configs/` set them, flags change them, and a mistyped key is answered with its
-neighbour. Everything here is meant the same way by both backends.
+The defaults are the published ones. YAML files in `configs/` set them, flags change them, and typos get a suggestion. Both backends
+give every setting the same meaning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from edgeworth import catalog
 from edgeworth.agents.policy_layout import Reading
@@ -17,103 +19,87 @@ from edgeworth.config import BargainingConfig, HintConfig, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.seeding import checked_seed
 from edgeworth.training.pool import SelfPlaySettings
-from edgeworth.validation import build
+from edgeworth.validation import between, build, settings
 
 Schedule = Literal["constant", "linear"]
 
 GAME = "DealOrNoDialog-v0"
 DEVICES = ("auto", "cpu", "cuda")
+SECTIONS = ("hints", "ppo", "reinforce", "logging")
 
 
-def _positive(**values: float | None) -> None:
-    for name, value in values.items():
-        if value is not None and not value > 0:
-            raise InvalidOption(f"{name} is {value}; expected more than 0.")
+Positive = Annotated[float, Field(gt=0.0)]
+Share = Annotated[float, between(0.0, 1.0)]
+Count = Annotated[int, Field(gt=0)]
 
 
-def _share(**values: float) -> None:
-    for name, value in values.items():
-        if not 0.0 <= value <= 1.0:
-            raise InvalidOption(f"{name} is {value}; expected 0.0 to 1.0.")
-
-
-@dataclass(frozen=True)
+@settings
 class LearnerSettings:
     """What both algorithms share."""
 
-    learning_rate: float = 3e-4
+    learning_rate: Positive = 3e-4
     lr_schedule: Schedule = "constant"
     """`linear` falls to 0 at the last step."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount per move of the agent."""
-    entropy: float = 0.0
+    entropy: Annotated[float, Field(ge=0.0)] = 0.0
     """Weight of the entropy bonus."""
     entropy_schedule: Schedule = "constant"
     """`linear` falls to 0 at the last step: look around first, decide later."""
-    value: float = 0.5
+    value: Annotated[float, Field(ge=0.0)] = 0.5
     """Weight of the value loss."""
-    gradient_norm: float = 0.5
+    gradient_norm: Positive = 0.5
     """Largest norm of a gradient; longer ones are scaled down."""
-    num_envs: int = 64
+    num_envs: Count = 64
     """Episodes played side by side."""
-    rollout: int = 128
+    rollout: Count = 128
     """Moves of each between two updates."""
-    minibatch: int = 64
+    minibatch: Count = 64
     """Samples of one gradient."""
-    reward_scale: float | None = None
+    reward_scale: Positive | None = None
     """Factor on rewards for the learner; by default one over the mean worth of the whole pool in this game, a constant, so that the
     learner's aim stays the mean reward in points."""
-    hidden: int = 64
-    layers: int = 2
+    hidden: Count = 64
+    layers: Count = 2
     reading: Reading = "ordered"
     """How the network reads a situation: `plain`, `ordered` (the most wanted item type first) or `fine` (numbers spread over knots too)."""
 
     def __post_init__(self) -> None:
-        _positive(learning_rate=self.learning_rate, gradient_norm=self.gradient_norm, num_envs=self.num_envs, rollout=self.rollout)
-        _positive(minibatch=self.minibatch, hidden=self.hidden, layers=self.layers, reward_scale=self.reward_scale)
-        _share(gamma=self.gamma)
-        if not (self.entropy >= 0.0 and self.value >= 0.0):
-            raise InvalidOption(f"entropy is {self.entropy} and value {self.value}; expected 0.0 or more.")
         if self.minibatch > self.num_envs * self.rollout:
             raise InvalidOption(
                 f"minibatch is {self.minibatch}, more than the {self.num_envs} × {self.rollout} samples of an iteration; make it smaller."
             )
 
 
-@dataclass(frozen=True)
+@settings
 class PPOSettings(LearnerSettings):
     """Proximal policy optimisation (Schulman et al. 2017)."""
 
-    gae_lambda: float = 0.95
-    clip: float = 0.2
+    gae_lambda: Share = 0.95
+    clip: Positive = 0.2
     """How far the probability of a move may change before its gradient stops."""
-    epochs: int = 4
+    epochs: Count = 4
     """Passes over the samples of an iteration."""
     normalize_advantages: bool = True
     """Per minibatch, to mean 0 and deviation 1."""
-    clip_value: float | None = None
+    clip_value: Positive | None = None
     """Clip the change of values too; off by default."""
-    target_kl: float | None = None
+    target_kl: Positive | None = None
     """Stop the passes of an iteration once the policy has moved this far; off by default."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _share(gae_lambda=self.gae_lambda)
-        _positive(clip=self.clip, epochs=self.epochs, clip_value=self.clip_value, target_kl=self.target_kl)
 
-
-@dataclass(frozen=True)
+@settings
 class ReinforceSettings(LearnerSettings):
     """REINFORCE (Williams 1992): every sample once, its return less a baseline."""
 
-    entropy: float = 0.01
+    entropy: Annotated[float, Field(ge=0.0)] = 0.01
     baseline: Literal["learned", "running", "none"] = "learned"
     """The value head, a running mean of returns by the number of moves made, or nothing."""
     normalize_advantages: bool = True
     """Per minibatch, to mean 0 and deviation 1."""
 
 
-@dataclass(frozen=True)
+@settings
 class HintSettings:
     """Which hints the agent gets while it learns."""
 
@@ -142,23 +128,20 @@ class HintSettings:
         return HintConfig(self.k, self.hold_last, self.age)
 
 
-@dataclass(frozen=True)
+@settings
 class LogSettings:
     """What is written down, and how often."""
 
     output_dir: str = "runs"
     csv: bool = True
     tensorboard: bool = True
-    log_every: int = 1
+    log_every: Count = 1
     """Iterations between two lines."""
-    save_every: int = 20
+    save_every: Count = 20
     """Iterations between two checkpoints."""
 
-    def __post_init__(self) -> None:
-        _positive(log_every=self.log_every, save_every=self.save_every)
 
-
-@dataclass(frozen=True)
+@settings
 class TrainSettings:
     """A whole run."""
 
@@ -166,7 +149,7 @@ class TrainSettings:
     backend: Literal["fused", "torch"] = "fused"
     device: str = "auto"
     """For the torch backend: auto, cpu or cuda."""
-    num_train_steps: int = 2_000_000
+    num_train_steps: Count = 2_000_000
     """Moves of the agent, over all episodes."""
     seed: int = 0
     env: Mapping[str, Any] = field(default_factory=dict)
@@ -181,7 +164,6 @@ class TrainSettings:
     """Against itself and a pool of past selves, instead of the game's partner; off by default."""
 
     def __post_init__(self) -> None:
-        _positive(num_train_steps=self.num_train_steps)
         if self.self_play is not None:
             self._check_self_play()
         checked_seed(self.seed)
@@ -232,15 +214,12 @@ def load_settings(path: Path | None = None, changes: Mapping[str, Any] | None = 
 
 
 def settings_of(given: Mapping[str, Any]) -> TrainSettings:
-    """Settings from nested mappings, section by section."""
-    given = merged({}, given)  # options left empty mean none
-    sections = {"hints": HintSettings, "ppo": PPOSettings, "reinforce": ReinforceSettings, "logging": LogSettings}
-    built = {name: build(target, given[name] or {}, name) for name, target in sections.items() if name in given}
-    if given.get("self_play") is not None:
-        chosen = given["self_play"]
-        built["self_play"] = build(SelfPlaySettings, {**chosen, "members": tuple(chosen.get("members") or ())}, "self_play")
-    settings: TrainSettings = build(TrainSettings, {**given, **built}, "training")
-    return settings
+    """Settings from nested mappings; a section that is left empty has its defaults."""
+    given = {name: {} if value is None and name in SECTIONS else value for name, value in merged({}, given).items()}
+    if isinstance(pool := given.get("self_play"), Mapping):
+        given["self_play"] = {**pool, "members": pool.get("members") or ()}
+    checked: TrainSettings = build(TrainSettings, given, "training")
+    return checked
 
 
 def merged(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
