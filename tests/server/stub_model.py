@@ -1,7 +1,4 @@
-"""A model process without a model: says what its options tell it to say, after so many seconds of arithmetic; a text of `die` ends it.
-
-Run as a module in the place of `edgeworth.server.model_worker`.
-"""
+"""A client without a model: writes a given text after so many seconds of arithmetic; the text `die` ends its process."""
 
 from __future__ import annotations
 
@@ -9,11 +6,9 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from edgeworth.errors import ModelUnavailable
 from edgeworth.llm.client import Client, Completion, Messages, Reply, Samplings, TokenLogprob
-from edgeworth.server import model_worker
 
 
 class Stub(Client):
@@ -39,13 +34,3 @@ class Stub(Client):
             os._exit(3)
         half = TokenLogprob("x", math.log(0.5))
         return [Completion(self.text, model=self.name, logprobs=(half, half)) for _ in batch]
-
-
-def make(name: str, **options: Any) -> Client:
-    print("noise that is no answer", flush=True)
-    return Stub(**options)
-
-
-if __name__ == "__main__":
-    model_worker.make_client = make
-    model_worker.main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -19,15 +20,16 @@ import httpx
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from stub_model import Stub
 
 from edgeworth.agents.designers.adaptive import Adaptive
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.hints.bayes import BOOKS
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import DaedalusAction
-from edgeworth.server import hint_desk, routes_designers
+from edgeworth.server import routes_hints
 from edgeworth.server.app import create_app
-from edgeworth.server.designer_desk import OFFERED
+from edgeworth.server.designers import OFFERED
 from edgeworth.server.model_process import ModelProcess
 from edgeworth.server.settings import DeskLimits
 from lodging import MECHANISM, OFFER, client_of, in_thread, settings_in
@@ -45,8 +47,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 def with_stub(monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
     """Put a process without a model in the place of the language model."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    monkeypatch.setattr(routes_designers, "own_process", lambda _: ModelProcess("stub", options, module="stub_model"))
+    monkeypatch.setattr(routes_hints, "pocket_process", lambda: ModelProcess("stub", functools.partial(Stub, **options)))
 
 
 def opened(client: TestClient, **options: Any) -> dict[str, Any]:
@@ -392,7 +393,7 @@ def test_a_question_is_called_off_when_its_client_goes_away(tmp_path: Path, monk
 
 
 def test_torch_stays_out_of_the_web_worker() -> None:
-    script = "import sys, edgeworth.server.routes_designers; print('torch' in sys.modules, 'transformers' in sys.modules)"
+    script = "import sys, edgeworth.server.routes_hints; print('torch' in sys.modules, 'transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["False", "False"]
 
@@ -468,7 +469,7 @@ def test_a_moment_that_cannot_be_is_refused(client: TestClient, situation: dict[
 
 
 def test_clients_that_name_ever_new_games_do_not_fill_the_memory(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hint_desk, "MOST_GAMES", 3)
+    monkeypatch.setattr(routes_hints, "MOST_GAMES", 3)
     BOOKS.clear()
     said = []
     for number in range(8):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -13,22 +14,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stub_model import Stub
 
 from edgeworth.errors import ModelUnavailable
 from edgeworth.llm.client import Completion, Message, Sampling, TokenLogprob
-from edgeworth.server.model_process import Apart, ModelProcess
+from edgeworth.server.model_process import ModelProcess, ProcessClient
 
 QUESTION = [[Message("user", "Zwei Bücher?")]]
 
 
 @pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def stub() -> Iterator[Any]:
     """Makes model processes without a model; all of them are gone afterwards."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     made: list[ModelProcess] = []
 
     def make(**options: Any) -> ModelProcess:
-        made.append(ModelProcess("stub", options, module="stub_model"))
+        made.append(ModelProcess("stub", functools.partial(Stub, **options)))
         return made[-1]
 
     yield make
@@ -37,7 +38,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def test_a_reply_comes_back_as_it_was_written(stub: Any) -> None:
-    client = Apart(stub(text="Ja, «zwei»\nund\t😀"))
+    client = ProcessClient(stub(text="Ja, «zwei»\nund\t😀"))
     assert client.name == "stub" and not client.process.loaded and client.process.starts == 0
     (reply,) = client.complete(QUESTION, Sampling(logprobs=True))
     assert isinstance(reply, Completion) and reply.text == "Ja, «zwei»\nund\t😀" and client.process.loaded
@@ -50,15 +51,15 @@ def test_a_process_that_was_killed_is_told_and_started_again(stub: Any) -> None:
     killer = threading.Timer(0.2, os.kill, (process.pid, signal.SIGKILL))
     killer.start()
     with pytest.raises(ModelUnavailable, match="ended with status -9 while it was writing") as died:
-        Apart(process).complete(QUESTION, Sampling())
+        ProcessClient(process).complete(QUESTION, Sampling())
     killer.join()
     assert died.value.reason == "dropped" and not process.loaded
-    assert Apart(process).complete(QUESTION, Sampling())[0].text == "x" and process.starts == 2
+    assert ProcessClient(process).complete(QUESTION, Sampling())[0].text == "x" and process.starts == 2
 
 
 def test_a_process_that_dies_of_its_question_is_told(stub: Any) -> None:
     with pytest.raises(ModelUnavailable, match="status 3"):
-        Apart(stub(text="die")).complete(QUESTION, Sampling())
+        ProcessClient(stub(text="die")).complete(QUESTION, Sampling())
 
 
 def test_a_model_that_is_not_there_says_so_in_its_own_words(stub: Any) -> None:
@@ -73,7 +74,7 @@ def test_a_hung_process_is_stopped(stub: Any, monkeypatch: pytest.MonkeyPatch) -
     process = stub(seconds=60.0)
     process.load()
     pid = process.pid
-    client = Apart(process)
+    client = ProcessClient(process)
     client.stop_at = time.monotonic() + 0.2
     with pytest.raises(ModelUnavailable, match="was stopped"):
         client.complete(QUESTION, Sampling())
@@ -85,11 +86,12 @@ def test_the_process_ends_with_its_server_however_that_ends() -> None:
     script = (
         "import os, sys, signal\n"
         "from edgeworth.server.model_process import ModelProcess\n"
-        "process = ModelProcess('stub', {}, module='stub_model'); process.load()\n"
+        "from stub_model import Stub\n"
+        "process = ModelProcess('stub', Stub); process.load()\n"
         "print(process.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
     pid = int(done.stdout)
     until = time.monotonic() + 10

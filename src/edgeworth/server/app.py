@@ -31,7 +31,7 @@ from edgeworth.server.metrics import Metrics
 from edgeworth.server.openenv_adapter import add_openenv
 from edgeworth.server.routes_auction import auction_routes
 from edgeworth.server.routes_bargaining import bargaining_routes
-from edgeworth.server.routes_designers import add_designers
+from edgeworth.server.routes_hints import add_designers_and_hints
 from edgeworth.server.routes_pages import page_routes
 from edgeworth.server.routes_sessions import session_routes
 from edgeworth.server.sessions import Sessions
@@ -102,7 +102,7 @@ def _front(routes: ASGIApp, settings: ServerSettings, sessions: Sessions, metric
 
 def _add_neighbours(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
     """Routes of other modules."""
-    add_designers(app, sessions, settings)
+    add_designers_and_hints(app, sessions, settings)
     add_openenv(app, sessions, settings)
 
 

@@ -1,202 +1,176 @@
 """A local language model in a process of its own, so that the server never waits for its arithmetic.
 
-The process is started when the model is first needed, and again after it has died; `model_worker.py` is what runs there. Questions and
-replies are lines of JSON on its standard input and output. When the server goes, however it goes, the pipe ends and the process with it.
+The process starts when the model is first needed, with one thread and a lower priority, and again after it has died. It reads batches
+from a pipe and writes replies to it; when the server ends, however it ends, the pipe closes and the process ends too.
 """
 
 from __future__ import annotations
 
-import json
+import functools
+import multiprocessing
 import os
-import queue
-import subprocess
-import sys
+import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from typing import Any
 
-import edgeworth
 from edgeworth.agents.questions import OWN_CLIENT
-from edgeworth.errors import MissingExtra, ModelUnavailable
-from edgeworth.llm.client import Client, Completion, Failure, Messages, Reply, Sampling, Samplings, TokenLogprob, sampling_each
+from edgeworth.errors import EdgeworthError, MissingExtra, ModelUnavailable
+from edgeworth.llm.client import Client, Messages, Reply, Sampling, Samplings, sampling_each
+from edgeworth.llm.stack import make_client
 
-MODULE = "edgeworth.server.model_worker"
+SPAWN = multiprocessing.get_context("spawn")
 LOAD_SECONDS = 180.0
 """How long loading may take."""
 GRACE_SECONDS = 5.0
-"""How much longer than it was given a model may take before its process counts as hung."""
+"""How much longer than its time limit a model may take before its process counts as hung."""
 LONGEST_SECONDS = 600.0
-"""How long an answer may take where nobody says."""
+"""The time limit of a batch without one."""
+NICENESS = 5
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
-class Ended(Exception):
-    """The process is gone, or does not answer."""
-
-
-class Child:
-    """A running process and what it says, line by line."""
-
-    def __init__(self, module: str) -> None:
-        home = str(Path(edgeworth.__file__).resolve().parents[1])
-        path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH")) if part)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", module],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
-            text=True,
-            encoding="utf-8",
-        )
-        self._said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, name="model process", daemon=True).start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._said.put(line)
-        self._said.put(None)
-
-    def ask(self, question: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer to a question, or `Ended`."""
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(json.dumps(question) + "\n")
-            self.process.stdin.flush()
-            line = self._said.get(timeout=seconds)
-        except (OSError, ValueError) as error:  # the pipe is broken, or closed
-            raise Ended(self._end()) from error
-        except queue.Empty as error:
-            self.stop()
-            raise Ended(f"did not answer within {seconds:.3g} seconds and was stopped") from error
-        if line is None:
-            raise Ended(self._end())
-        try:
-            answer: dict[str, Any] = json.loads(line)
-        except ValueError as error:
-            self.stop()
-            raise Ended("said what is no answer and was stopped") from error
-        return answer
-
-    def _end(self) -> str:
-        try:
-            return f"ended with status {self.process.wait(GRACE_SECONDS)}"
-        except subprocess.TimeoutExpired:
-            self.stop()
-            return "closed its output and was stopped"
-
-    @property
-    def lives(self) -> bool:
-        """Whether the process is there."""
-        return self.process.poll() is None
-
-    def stop(self) -> None:
-        """End the process and wait for its end."""
-        self.process.kill()
-        self.process.wait()
-        if self.process.stdin is not None:
-            try:
-                self.process.stdin.close()
-            except OSError:
-                pass  # what was not written yet has nowhere to go
-
-
 class ModelProcess:
-    """A model that several may ask, one after the other; any thread may call."""
+    """A model in another process; any thread may call, one call at a time is served."""
 
-    def __init__(self, client: str = OWN_CLIENT, options: Mapping[str, Any] | None = None, module: str = MODULE) -> None:
-        self.client, self.options, self.module = client, dict(options or {}), module
-        self.name = client
-        """The client; once it is loaded, the model."""
+    def __init__(self, name: str, make_client: Callable[[], Client]) -> None:
+        """`make_client` is pickled and called in the process; `name` is shown until the model is loaded and has its own."""
+        self.name, self.make_client = name, make_client
         self.starts = 0
         """How often a process was started."""
-        self._child: Child | None = None
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
         self._is_loaded = self._is_closed = False
         self._lock = threading.Lock()
 
     @property
     def loaded(self) -> bool:
-        """Whether the model can be asked at once."""
-        child = self._child
-        return self._is_loaded and child is not None and child.lives
+        """Whether the model can answer without loading first."""
+        process = self._process
+        return self._is_loaded and process is not None and process.is_alive()
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, where there is one."""
-        return None if self._child is None else self._child.process.pid
+        """The process id, where a process was started."""
+        return None if self._process is None else self._process.pid
 
     def load(self) -> None:
-        """Start the process and load the model, or raise why that cannot be."""
+        """Start the process and load the model, or raise the reason why that fails."""
         with self._lock:
             self._load()
 
     def complete(self, batch: Sequence[Messages], samplings: Sequence[Sampling], stop_at: float | None) -> list[Reply]:
-        """A reply to every conversation; ModelUnavailable where the process does not live to give it."""
+        """A reply to every conversation; ModelUnavailable where the process dies or hangs."""
         with self._lock:
-            child = self._load()
+            self._load()
             within = LONGEST_SECONDS if stop_at is None else max(0.05, stop_at - time.monotonic())
-            conversations = [[asdict(message) for message in messages] for messages in batch]
-            question = {"conversations": conversations, "samplings": [asdict(sampling) for sampling in samplings], "within": within}
-            answer = self._asked(child, question, within + GRACE_SECONDS, "while it was writing")
-        return [_reply(fields) for fields in answer["replies"]]
-
-    def _load(self) -> Child:
-        if self._is_closed:
-            raise ModelUnavailable("dropped", "The model has been let go: the server is stopping.")
-        if self._child is not None and self.loaded:
-            return self._child
-        self._is_loaded = False
-        if self._child is not None:
-            self._child.stop()
-        self._child = Child(self.module)
-        self.starts += 1
-        opening = {"client": self.client, "options": self.options}
-        self.name = self._asked(self._child, opening, LOAD_SECONDS, "while it was loading")["name"]
-        self._is_loaded = True
-        return self._child
-
-    def _asked(self, child: Child, question: Mapping[str, Any], seconds: float, when: str) -> dict[str, Any]:
-        try:
-            answer = child.ask(question, seconds)
-        except Ended as ended:
-            self._is_loaded = False
-            message = f"The process of the model {self.name} {ended} {when}; it is started again for the next question."
-            raise ModelUnavailable("dropped", message) from ended
-        if "unavailable" in answer:
-            raise ModelUnavailable(answer["unavailable"], answer["message"])
-        if "missing" in answer:
-            raise MissingExtra(*answer["missing"])
-        return answer
+            replies: list[Reply] = self._call((batch, samplings, within), within + GRACE_SECONDS, "while it was writing")
+            return replies
 
     def open(self) -> None:
         """Allow a process to be started again after `close`."""
         self._is_closed = False
 
     def close(self) -> None:
-        """End the process, also under a question that is being answered."""
-        self._is_closed, self._is_loaded = True, False
-        if self._child is not None:
-            self._child.stop()
+        """End the process, even in the middle of a batch."""
+        self._is_closed, self._is_loaded, process = True, False, self._process
+        if process is not None:
+            process.kill()
+            process.join()
+
+    def _load(self) -> None:
+        if self.loaded:
+            return
+        self._stop()
+        self._pipe, theirs = SPAWN.Pipe()  # ours, and the end that the process is given
+        process = SPAWN.Process(target=serve, args=(theirs, self.make_client), name="language model", daemon=True)
+        process.start()
+        theirs.close()
+        self._process, self.starts = process, self.starts + 1
+        if self._is_closed:
+            self._stop()
+            raise ModelUnavailable("dropped", "The model has been closed: the server is stopping.")
+        self.name = self._call(None, LOAD_SECONDS, "while it was loading")
+        self._is_loaded = True
+
+    def _call(self, request: Any, seconds: float, when: str) -> Any:
+        """The process's answer to a request, or the error that it reports."""
+        assert self._pipe is not None
+        try:
+            if request is not None:
+                self._pipe.send(request)
+            if not self._pipe.poll(seconds):
+                raise self._dropped(f"did not answer within {seconds:.3g} seconds and was stopped", when)
+            answer, error = self._pipe.recv()
+        except (EOFError, OSError) as broken:
+            raise self._dropped("ended with status {status}", when) from broken
+        if error is not None:
+            kind, arguments = error
+            raise kind(*arguments)
+        return answer
+
+    def _dropped(self, ended: str, when: str) -> ModelUnavailable:
+        """Stop the process; the error that says how it ended."""
+        ended = ended.format(status=self._stop())
+        message = f"The process of the model {self.name} {ended} {when}; it is started again for the next request."
+        return ModelUnavailable("dropped", message)
+
+    def _stop(self) -> int | None:
+        """End the process if there is one; its exit status."""
+        self._is_loaded, process, self._process = False, self._process, None
+        if process is None:
+            return None
+        process.join(0.5)  # a process that has just closed its pipe is about to end by itself
+        process.kill()
+        process.join()
+        if self._pipe is not None:
+            self._pipe.close()
+        return process.exitcode
 
 
-def _reply(fields: dict[str, Any]) -> Reply:
-    if "reason" in fields:
-        return Failure(**fields)
-    if fields["logprobs"] is not None:
-        fields["logprobs"] = tuple(TokenLogprob(*pair) for pair in fields["logprobs"])
-    return Completion(**fields)
+def serve(pipe: Connection, make_client: Callable[[], Client]) -> None:
+    """Runs in the process: load the model, then answer batches until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
+    os.environ.update(ONE_THREAD)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    try:
+        client, error = _tried(_loaded, make_client)
+        pipe.send((client and client.name, error))
+        while client is not None:
+            pipe.send(_tried(client.complete, *pipe.recv()))
+    except (EOFError, OSError):
+        return  # the server has ended
 
 
-class Apart(Client):
+def _loaded(make_client: Callable[[], Client]) -> Client:
+    client = make_client()
+    client.check()
+    return client
+
+
+def _tried(work: Callable[..., Any], *arguments: Any) -> tuple[Any, Any]:
+    """The result and no error, or no result and the error as its class and arguments, since our errors cannot be pickled."""
+    try:
+        return work(*arguments), None
+    except MissingExtra as error:
+        return None, (MissingExtra, ("A local language model", "an optional package", error.extra))
+    except ModelUnavailable as error:
+        return None, (ModelUnavailable, (error.reason, str(error)))
+    except EdgeworthError as error:
+        return None, (ModelUnavailable, ("bad_request", str(error)))
+
+
+class ProcessClient(Client):
     """A client of a model in another process; several may share the process, each with a time limit of its own."""
 
     def __init__(self, process: ModelProcess) -> None:
         self.process = process
         self.stop_at: float | None = None
-        """Until when replies are wanted, on the monotonic clock."""
+        """When replies are no longer wanted, on the monotonic clock."""
 
     @property
     def name(self) -> str:
@@ -208,3 +182,8 @@ class Apart(Client):
 
     def check(self) -> None:
         self.process.load()
+
+
+def pocket_process() -> ModelProcess:
+    """The process of the bundled language model."""
+    return ModelProcess(OWN_CLIENT, functools.partial(make_client, OWN_CLIENT))

@@ -11,7 +11,7 @@ from typing import Any
 from openenv.core.rubrics import Rubric
 
 from edgeworth.envs.designed_markets import COMPONENTS
-from edgeworth.server.components import TALK_PARTS
+from edgeworth.games.bargaining.payoffs import REWARD_PARTS
 
 
 class Part(Rubric):
@@ -54,7 +54,7 @@ class TalksRubric(Rubric):
 
     def __init__(self) -> None:
         super().__init__()
-        self.deal = Product(*TALK_PARTS[:3])
+        self.deal = Product(*REWARD_PARTS[:3])
         self.reservation, self.charge = Part("reservation"), Part("charge")
 
     def forward(self, action: Any, observation: Any) -> float:

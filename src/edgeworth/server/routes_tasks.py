@@ -11,8 +11,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from edgeworth.errors import UnknownName
-from edgeworth.server.models_designers import WHOLE
 from edgeworth.server.refusals import Refused
+from edgeworth.server.routes_designers import WHOLE
 from edgeworth.server.wire import problems
 
 Task = dict[str, Any]

@@ -23,6 +23,7 @@ from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, LEGAL, NOTHING_
 from edgeworth.games.bargaining.outputs import Outputs
 from edgeworth.games.bargaining.partners.named import partner_of
 from edgeworth.games.bargaining.partners.outside import OutsidePartner, Seated
+from edgeworth.games.bargaining.payoffs import REWARD_PARTS
 from edgeworth.games.bargaining.state import (
     BASE_FEATURES,
     EPISODE,
@@ -196,6 +197,12 @@ class BargainingBatch:
         a, b, c = share
         if rules.step_single(self.solo, self.partners, act, a, b, c) != LEGAL:
             raise self.illegal_action(0, AGENT, act, share)
+
+    def reward_parts(self) -> dict[str, float]:
+        """The parts of the last reward in a batch of one, by name."""
+        parts = np.empty(len(REWARD_PARTS))
+        rules.single_reward_parts(self.solo, parts)
+        return dict(zip(REWARD_PARTS, parts.tolist(), strict=True))
 
     def move(self, side: int, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float64]:
         """One move of one side in every episode, or an error before anything has changed; returns what each move cost at once."""

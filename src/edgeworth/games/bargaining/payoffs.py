@@ -6,16 +6,19 @@ exact comparison of integers. Only the last step, from points to reward, uses fl
 
 from __future__ import annotations
 
-from edgeworth.compiled import Flag, Int, Real, Record, compiled
+from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled
 from edgeworth.games.bargaining.vocabulary import (
     AGENT,
     AGENT_AGREED,
     BUDGET,
+    ONGOING,
     PARTNER,
     SELECTIONS_MATCHED,
 )
 
 BASIS_POINTS = 10_000
+REWARD_PARTS = ("agreed", "worth", "patience", "reservation", "charge")
+"""reward = agreed · worth · patience + reservation - charge."""
 
 
 @compiled
@@ -60,15 +63,41 @@ def in_reward_units(s: Record, r: Record, side: Int, points: Int) -> Real:
 
 
 @compiled
+def has_deal(s: Record) -> Flag:
+    """Whether the episode ended with a deal."""
+    return AGENT_AGREED <= s.outcome <= SELECTIONS_MATCHED
+
+
+@compiled
+def deal_worth(s: Record, r: Record, side: Int) -> Real:
+    """What a side's share of the deal is worth to it, as it is paid before discounting."""
+    a, b, c = s.deal[0], s.deal[1], s.deal[2]
+    if side == PARTNER:
+        a, b, c = s.counts[0] - a, s.counts[1] - b, s.counts[2] - c
+    return in_reward_units(s, r, side, worth(s, side, a, b, c))
+
+
+@compiled
+def reservation_value(s: Record, r: Record, side: Int) -> Real:
+    """What no deal pays to a side."""
+    return r.reservation[side] * in_reward_units(s, r, side, s.maximum[side])
+
+
+@compiled
 def settle(s: Record, r: Record) -> None:
     """Pay both sides for the outcome: the discounted worth of a deal, or the reservation value."""
-    if AGENT_AGREED <= s.outcome <= SELECTIONS_MATCHED:
-        factor = r.discount_at[s.turn]
-        a, b, c = s.deal[0], s.deal[1], s.deal[2]
-        kept = worth(s, AGENT, a, b, c)
-        left = worth(s, PARTNER, s.counts[0] - a, s.counts[1] - b, s.counts[2] - c)
-        s.payoff[AGENT] = factor * in_reward_units(s, r, AGENT, kept)
-        s.payoff[PARTNER] = factor * in_reward_units(s, r, PARTNER, left)
-    else:
-        for side in range(2):
-            s.payoff[side] = r.reservation[side] * in_reward_units(s, r, side, s.maximum[side])
+    for side in range(2):
+        if has_deal(s):
+            s.payoff[side] = r.discount_at[s.turn] * deal_worth(s, r, side)
+        else:
+            s.payoff[side] = reservation_value(s, r, side)
+
+
+@compiled
+def write_reward_parts(s: Record, r: Record, charge: Real, parts: Array) -> None:
+    """The parts of the agent's last reward, in the order of REWARD_PARTS."""
+    parts[0] = has_deal(s)
+    parts[1] = deal_worth(s, r, AGENT) if has_deal(s) else 0.0
+    parts[2] = r.discount_at[s.turn] if has_deal(s) else 1.0
+    parts[3] = 0.0 if has_deal(s) or s.outcome == ONGOING else reservation_value(s, r, AGENT)
+    parts[4] = charge

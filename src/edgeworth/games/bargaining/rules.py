@@ -17,6 +17,7 @@ from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, LEGAL, legality
 from edgeworth.games.bargaining.moves import move
 from edgeworth.games.bargaining.opening import begin_episode, open_talks, place_context
 from edgeworth.games.bargaining.partners.reply import partner_reply
+from edgeworth.games.bargaining.payoffs import write_reward_parts
 from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE
 from edgeworth.games.bargaining.views import recall_view, write_features, write_history, write_view
 from edgeworth.games.bargaining.vocabulary import AGENT, INSIST, LOST_TURN, ONGOING, PARTNER, UNSAID
@@ -54,6 +55,7 @@ def write_report(s: Record, r: Record, charge: Real, report: Record) -> None:
     report.outcome = s.outcome
     report.turns = s.turn
     report.reward = s.payoff[AGENT] - charge
+    report.charge = charge
     report.partner_reward = s.payoff[PARTNER]
     if s.outcome != ONGOING:
         report.partner_reward -= r.insist_price * s.insists[PARTNER]
@@ -217,9 +219,17 @@ def step_single(solo: Array, partners: Array, act: Int, a: Int, b: Int, c: Int) 
 
 
 @compiled
+def single_reward_parts(solo: Array, parts: Array) -> None:
+    """The parts of the last reward in a batch of one."""
+    one = solo[0]
+    write_reward_parts(one.episode, one.rules, one.report.charge, parts)
+
+
+@compiled
 def clear_report(s: Record, report: Record) -> None:
     """The report of a step that only began an episode."""
     report.reward = 0.0
+    report.charge = 0.0
     report.partner_reward = 0.0
     report.outcome = ONGOING
     report.turns = s.turn

@@ -82,6 +82,7 @@ PARTNER_PROGRAM = np.dtype(
 REPORT = np.dtype(
     [
         ("reward", np.float64),
+        ("charge", np.float64),  # what the agent's move cost at once
         ("partner_reward", np.float64),
         ("deal", np.int16, (3,)),
         ("turns", np.int16),

@@ -36,6 +36,7 @@ def warm_up() -> None:
     single.seed(0)
     single.reset()
     single.step_single(PROPOSE, (0, 0, 0))
+    single.reward_parts()
     warm_up_hints(batch)
     talks = BargainingBatch(BargainingConfig(opens="agent"), 2, two_player=True)
     talks.seed(0)

@@ -1,4 +1,4 @@
-"""A desk: what comes together is answered together, a full queue and a deadline are told, and nobody answers for somebody else."""
+"""The request queue: batches, bounds, deadlines, failures and closing."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from edgeworth.errors import CannotPlay, IllegalAction, ModelUnavailable
-from edgeworth.server.desk import Desk, Ending, told
+from edgeworth.server.model_queue import Ending, RequestQueue, failure
 from edgeworth.server.refusals import Refused
 from edgeworth.server.settings import DeskLimits
+
+Queue = RequestQueue[Any, Any]
 
 
 class Doubler:
     """Doubles numbers; a text is an error, and a gate holds every answer back until it is open."""
 
     def __init__(self) -> None:
-        self.loaded, self.closed, self.batches = False, False, []
+        self.loaded, self.gathers, self.batches = False, True, []
         self.gate = threading.Event()
         self.gate.set()
         self.faults: list[Exception] = []
@@ -32,13 +35,10 @@ class Doubler:
             raise self.faults.pop()
         self.loaded = True
 
-    def answer(self, questions: Sequence[Any], stop_at: float) -> list[Any]:
-        self.batches.append(list(questions))
+    def answer(self, batch: Sequence[Any], stop_at: float) -> list[Any]:
+        self.batches.append(list(batch))
         assert self.gate.wait(10)
-        return [ValueError("text") if isinstance(question, str) else 2 * question for question in questions]
-
-    def close(self) -> None:
-        self.closed = True
+        return [ValueError("text") if isinstance(asked, str) else 2 * asked for asked in batch]
 
 
 class Tally:
@@ -46,22 +46,27 @@ class Tally:
         self.endings: Counter[Ending] = Counter()
         self.sizes: list[int] = []
 
-    def ended(self, desk: str, ending: Ending) -> None:
+    def ended(self, queue: str, ending: Ending) -> None:
         self.endings[ending] += 1
 
-    def took(self, desk: str, waited: Sequence[float]) -> None:
+    def taken(self, queue: str, waited: Sequence[float]) -> None:
         self.sizes.append(len(waited))
 
 
-def at_desk(use: Callable[[Desk[Any, Any], Doubler, Tally], Coroutine[Any, Any, None]], **limits: Any) -> None:
-    """Use a desk and close it."""
+def with_queue(use: Callable[[Queue, Doubler, Tally], Coroutine[Any, Any, None]], **limits: Any) -> None:
+    """Use a queue and close it."""
     worker, tally = Doubler(), Tally()
-    desk: Desk[Any, Any] = Desk("doubler", worker, DeskLimits(**{"gather_seconds": 0.05, **limits}), tally)
-    try:
-        asyncio.run(use(desk, worker, tally))
-    finally:
-        worker.gate.set()
-        desk.close()
+
+    async def used() -> None:
+        queue: Queue = RequestQueue("doubler", worker, DeskLimits(**{"gather_seconds": 0.05, **limits}), threads, tally)
+        try:
+            await use(queue, worker, tally)
+        finally:
+            worker.gate.set()
+            await queue.close()
+
+    with ThreadPoolExecutor() as threads:
+        asyncio.run(used())
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -71,153 +76,153 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.002)
 
 
-def test_questions_that_come_together_are_one_batch() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
-        assert await asyncio.gather(*(desk.ask(number) for number in range(20))) == [2 * number for number in range(20)]
+def test_requests_that_arrive_together_are_one_batch() -> None:
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
+        assert await asyncio.gather(*(queue.ask(number) for number in range(20))) == [2 * number for number in range(20)]
         assert worker.batches == [list(range(20))] and tally.sizes == [20] and tally.endings == {"answered": 20}
 
-    at_desk(use)
+    with_queue(use)
 
 
 def test_a_batch_is_no_larger_than_allowed_and_the_rest_follows() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
-        await asyncio.gather(*(desk.ask(number) for number in range(10)))
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
+        await asyncio.gather(*(queue.ask(number) for number in range(10)))
         assert [len(batch) for batch in worker.batches] == [4, 4, 2]
 
-    at_desk(use, batch=4)
+    with_queue(use, batch=4)
 
 
 def test_a_full_queue_is_told_at_once_with_a_time_to_come_back() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
-        first = asyncio.create_task(desk.ask(0))
-        await until(lambda: desk.in_hand == 1)
-        waiting = [asyncio.create_task(desk.ask(number)) for number in (1, 2)]
-        await until(lambda: desk.waiting == 2)
+        first = asyncio.create_task(queue.ask(0))
+        await until(lambda: queue.in_hand == 1)
+        waiting = [asyncio.create_task(queue.ask(number)) for number in (1, 2)]
+        await until(lambda: queue.waiting == 2)
         with pytest.raises(Refused) as refused:
-            await desk.ask(3)
+            await queue.ask(3)
         assert (refused.value.status, refused.value.code) == (503, "busy") and refused.value.retry_after >= 1
         worker.gate.set()
         assert await asyncio.gather(first, *waiting) == [0, 2, 4]
         assert tally.endings == {"full": 1, "answered": 3}
 
-    at_desk(use, queue=2, batch=1)
+    with_queue(use, queue=2, batch=1)
 
 
 def test_one_owner_fills_no_more_than_a_part_of_the_queue() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
-        first = asyncio.create_task(desk.ask(0, "alice"))
-        await until(lambda: desk.in_hand == 1)
-        waiting = [asyncio.create_task(desk.ask(number, "alice")) for number in (1, 2)]
-        await until(lambda: desk.waiting == 2)
+        first = asyncio.create_task(queue.ask(0, "alice"))
+        await until(lambda: queue.in_hand == 1)
+        waiting = [asyncio.create_task(queue.ask(number, "alice")) for number in (1, 2)]
+        await until(lambda: queue.waiting == 2)
         with pytest.raises(Refused) as refused:
-            await desk.ask(3, "alice")
+            await queue.ask(3, "alice")
         assert (refused.value.status, refused.value.code) == (429, "too_many_questions") and refused.value.retry_after >= 1
-        waiting += [asyncio.create_task(desk.ask(number, "bob")) for number in (3, 4)]
-        await until(lambda: desk.waiting == 4)
+        waiting += [asyncio.create_task(queue.ask(number, "bob")) for number in (3, 4)]
+        await until(lambda: queue.waiting == 4)
         with pytest.raises(Refused) as refused:
-            await desk.ask(5, "carol")
+            await queue.ask(5, "carol")
         assert (refused.value.status, refused.value.code) == (503, "busy")
         worker.gate.set()
         assert await asyncio.gather(first, *waiting) == [0, 2, 4, 6, 8]
-        assert tally.endings == {"full": 2, "answered": 5} and await desk.ask(6, "alice") == 12
+        assert tally.endings == {"full": 2, "answered": 5} and await queue.ask(6, "alice") == 12
 
-    at_desk(use, queue=4, per_owner=2, batch=1)
+    with_queue(use, queue=4, per_owner=2, batch=1)
 
 
 def test_questions_that_were_called_off_take_no_room() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
-        first = asyncio.create_task(desk.ask(0, "alice"))
-        await until(lambda: desk.in_hand == 1)
-        kept, left = (asyncio.create_task(desk.ask(number, "alice")) for number in (1, 2))
-        await until(lambda: desk.waiting == 2)
+        first = asyncio.create_task(queue.ask(0, "alice"))
+        await until(lambda: queue.in_hand == 1)
+        kept, left = (asyncio.create_task(queue.ask(number, "alice")) for number in (1, 2))
+        await until(lambda: queue.waiting == 2)
         left.cancel()
         await asyncio.wait({left})
-        later = asyncio.create_task(desk.ask(3, "alice"))
+        later = asyncio.create_task(queue.ask(3, "alice"))
         await asyncio.sleep(0.05)
         worker.gate.set()
         assert await asyncio.gather(first, kept, later) == [0, 2, 6]
 
-    at_desk(use, queue=2, per_owner=2, batch=1)
+    with_queue(use, queue=2, per_owner=2, batch=1)
 
 
 def test_a_deadline_is_kept_and_what_still_waited_is_never_worked_on() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
-        outcomes = await asyncio.gather(desk.ask(1), desk.ask(2), return_exceptions=True)
+        outcomes = await asyncio.gather(queue.ask(1), queue.ask(2), return_exceptions=True)
         assert [(outcome.status, outcome.code) for outcome in outcomes] == [(504, "deadline")] * 2
         worker.gate.set()
-        assert await desk.ask(3) == 6
+        assert await queue.ask(3) == 6
         assert worker.batches == [[1], [3]] and tally.endings == {"late": 2, "answered": 1}
 
-    at_desk(use, batch=1, deadline_seconds=0.3)
+    with_queue(use, batch=1, deadline_seconds=0.3)
 
 
 def test_a_question_whose_client_left_is_dropped() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
-        first = asyncio.create_task(desk.ask(1))
-        await until(lambda: desk.in_hand == 1)
-        left = asyncio.create_task(desk.ask(2))
-        await until(lambda: desk.waiting == 1)
+        first = asyncio.create_task(queue.ask(1))
+        await until(lambda: queue.in_hand == 1)
+        left = asyncio.create_task(queue.ask(2))
+        await until(lambda: queue.waiting == 1)
         left.cancel()
         await asyncio.wait({left})
         worker.gate.set()
-        assert (await first, await desk.ask(3)) == (2, 6)
+        assert (await first, await queue.ask(3)) == (2, 6)
         assert worker.batches == [[1], [3]] and tally.endings["gone"] == 1
 
-    at_desk(use, batch=1)
+    with_queue(use, batch=1)
 
 
 def test_one_question_that_fails_leaves_its_neighbours_alone() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
-        good, bad = await asyncio.gather(desk.ask(1), desk.ask("x"), return_exceptions=True)
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
+        good, bad = await asyncio.gather(queue.ask(1), queue.ask("x"), return_exceptions=True)
         assert good == 2 and (bad.status, bad.code, bad.facts) == (502, "failed", {"who": "doubler"})
         assert "ValueError" in bad.message and "text" not in bad.message  # what an unforeseen error says may be anybody's
 
-    at_desk(use)
+    with_queue(use)
 
 
 def test_a_worker_that_cannot_be_loaded_says_why_and_is_tried_again() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
-        assert desk.state == "cold"
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
+        assert queue.state == "cold"
         worker.faults.append(ModelUnavailable("unknown_model", "There is no such model."))
         with pytest.raises(Refused) as refused:
-            await desk.ask(1)
-        assert refused.value.status == 503 and "There is no such model." in refused.value.message and desk.state == "failed"
-        assert worker.batches == [] and await desk.ask(1) == 2 and desk.state == "loaded" and desk.fault is None
+            await queue.ask(1)
+        assert refused.value.status == 503 and "There is no such model." in refused.value.message and queue.state == "failed"
+        assert worker.batches == [] and await queue.ask(1) == 2 and queue.state == "loaded" and queue.fault is None
 
-    at_desk(use)
+    with_queue(use)
 
 
 def test_warming_up_loads_without_a_question() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
-        assert desk.warm_up() in ("loading", "loaded")
-        await until(lambda: desk.state == "loaded")
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
+        queue.warm_up()
+        assert queue.state in ("loading", "loaded")
+        await until(lambda: queue.state == "loaded")
         assert worker.batches == []
 
-    at_desk(use)
+    with_queue(use)
 
 
 def test_closing_answers_what_waits_and_takes_no_more() -> None:
-    async def use(desk: Desk[Any, Any], worker: Doubler, tally: Tally) -> None:
+    async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
-        asked = [asyncio.create_task(desk.ask(number)) for number in range(3)]
-        await until(lambda: desk.in_hand == 1 and desk.waiting == 2)
-        closing = asyncio.create_task(asyncio.to_thread(desk.close))
+        asked = [asyncio.create_task(queue.ask(number)) for number in range(3)]
+        await until(lambda: queue.in_hand == 1 and queue.waiting == 2)
+        closing = asyncio.create_task(queue.close())
         await asyncio.sleep(0.05)
         with pytest.raises(Refused, match="stopping"):
-            await desk.ask(9)
+            await queue.ask(9)
         worker.gate.set()
         assert await asyncio.gather(*asked) == [0, 2, 4]
         await closing
-        assert worker.closed
-        desk.open()
-        assert await desk.ask(5) == 10
+        queue.open()
+        assert await queue.ask(5) == 10
 
-    at_desk(use, batch=1)
+    with_queue(use, batch=1)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +236,7 @@ def test_closing_answers_what_waits_and_takes_no_more() -> None:
     ],
 )
 def test_what_a_worker_fails_at_is_no_fault_of_the_client_unless_it_is(error: Exception, status: int, code: str) -> None:
-    refused = told("somebody", error)
+    refused = failure("somebody", error)
     assert (refused.status, refused.code) == (status, code)
 
 
@@ -239,6 +244,6 @@ def test_the_traceback_of_a_failure_is_logged(capfd: pytest.CaptureFixture[str])
     try:
         1 / 0  # noqa: B018 - the failure of a worker
     except ZeroDivisionError as error:
-        told("somebody", error)
+        failure("somebody", error)
     line = json.loads(capfd.readouterr().err)
     assert line["event"] == "worker_failed" and "ZeroDivisionError: division by zero" in line["traceback"]
