@@ -99,7 +99,7 @@ designers: $(WARM)  ## make every bundled mechanism, schedule, forecast and the 
 
 scales: $(WARM)  ## measure the constants that standardise the features of markets; after a change of the rules
 	@echo "edgeworth: measuring scores and proxies under random mechanisms."
-	@$(BIN)/python -m edgeworth.envs.daedalus_scales
+	@$(BIN)/python -m edgeworth.envs.daedalus_features
 
 docs: $(STAMP)  ## regenerate docs/cli.md from --help, and the tables from results/
 	@echo "edgeworth: writing docs/cli.md and the tables of README and docs/speed.md."

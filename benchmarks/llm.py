@@ -31,12 +31,11 @@ from transformers.utils import logging
 from benchmarks import hints
 from benchmarks.command import OutFile, Repeats, rates_table, report, start, targets_table
 from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_variables, load_design_prompt
 from edgeworth.cli.console import AsJson, Seed, out
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.games.auction.action import action_of, random_mechanisms
-from edgeworth.games.auction.design_prompt import design_variables, load_design_prompt
-from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
 from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.config import AuctionConfig
-from edgeworth.games.auction import entry, pricing, rules
+from edgeworth.games.auction import entry, market, pricing, rules
 from edgeworth.games.auction.action import DaedalusAction, action_of, mechanism_rows, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, constant_rows
 from edgeworth.games.auction.model import MarketModel
@@ -119,16 +119,15 @@ def expected_and_earned(mechanisms: Rows, markets: int, stage: str, steps: int =
     rows = np.repeat(mechanisms, markets)
     batch.play_constant(rows, steps)
     sums = np.zeros((size, 3))
-    model, desk = batch.model, batch.desk
+    model, workspace = batch.model[0], batch.workspace[0]
     for e in range(size):
-        one = slice(e, e + 1)
-        rules.open_step_of(batch.markets[one], rows[one], model, desk)
-        terms, market = desk[0]["terms"], batch.markets[e]
-        n = int(market["n"])
-        hoped = np.array([entry.expected_gain(market, rows[e], model[0], terms, i, 0.0) for i in range(n)])
+        one = batch.markets[e]
+        market.open_step(one, rows[e], model, workspace)
+        n = int(one["n"])
+        hoped = np.array([entry.expected_gain(one, rows[e], model, workspace["terms"], i, 0.0) for i in range(n)])
         for _ in range(SALES_PER_STEP):
-            rules.run_sale_of(batch.markets[one], rows[one], model, desk)
-            sale = desk[0]["sale"]
+            market.run_sale(one, rows[e], model, workspace)
+            sale = workspace["sale"]
             came = sale["present"][:n].astype(bool)
             sums[e] += came.sum(), hoped[came].sum(), sale["surplus"][:n][came].sum()
     entrants, expected, earned = sums.reshape(len(mechanisms), markets, 3).sum(axis=1).T
@@ -152,8 +151,8 @@ def books_of(batch: MarketBatch, rows: Rows, steps: int) -> Rows:
     for e in range(batch.size):
         one = slice(e, e + 1)
         for t in range(steps):
-            rules.step_batch(batch.markets[one], rows[one], batch.model, batch.desk, batch.outcomes[one])
-            kept[t, e] = batch.desk[0]["tally"]
+            rules.step_batch(batch.markets[one], rows[one], batch.model, batch.workspace, batch.outcomes[one])
+            kept[t, e] = batch.workspace[0]["tally"]
     return kept
 
 

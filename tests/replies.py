@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
 from edgeworth.games.bargaining.hint_reply import hint_schema
 from edgeworth.llm.client import Messages
 from edgeworth.protocol import YES_OR_NO, Schema

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from edgeworth.config import AuctionConfig, BargainingConfig
     from edgeworth.envs.auction_parallel import auction_parallel
     from edgeworth.envs.bargaining_aec import bargaining_aec, bargaining_parallel
-    from edgeworth.envs.daedalus import DaedalusEnv
-    from edgeworth.envs.daedalus_flat import DaedalusFlatEnv
+    from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv
     from edgeworth.envs.daedalus_vector import DaedalusVectorEnv
     from edgeworth.envs.flat_action import FlatActionEnv, FlatActionVectorEnv
     from edgeworth.envs.hint_injector import HintInjectorEnv, HintInjectorVectorEnv

@@ -60,11 +60,11 @@ HINTS = {
 }
 
 BIDDERS = {
-    "colluder": "edgeworth.games.auction.bidders.colluder:Colluder",
-    "dropout": "edgeworth.games.auction.bidders.dropout:Dropout",
-    "exploiter": "edgeworth.games.auction.bidders.exploiter:Exploiter",
-    "shader": "edgeworth.games.auction.bidders.shader:Shader",
-    "truthful": "edgeworth.games.auction.bidders.truthful:Truthful",
+    "colluder": "edgeworth.games.auction.bidders:Colluder",
+    "dropout": "edgeworth.games.auction.bidders:Dropout",
+    "exploiter": "edgeworth.games.auction.bidders:Exploiter",
+    "shader": "edgeworth.games.auction.bidders:Shader",
+    "truthful": "edgeworth.games.auction.bidders:Truthful",
 }
 
 DESIGNERS = {
@@ -92,7 +92,7 @@ LLM_CLIENTS = {
 
 ENVIRONMENTS = {
     "Daedalus-v0": "edgeworth.envs.daedalus:DaedalusEnv",
-    "DaedalusFlat-v0": "edgeworth.envs.daedalus_flat:DaedalusFlatEnv",
+    "DaedalusFlat-v0": "edgeworth.envs.daedalus:DaedalusFlatEnv",
     "DealOrNoDialog-v0": "edgeworth.envs.negotiation:NegotiationEnv",
     "DealOrNoDialogFlat-v0": "edgeworth.envs.flat_action:FlatActionEnv",
 }
@@ -126,7 +126,7 @@ PUBLIC = {
     "Context": "edgeworth.games.bargaining.contexts:Context",
     "DaedalusAction": "edgeworth.games.auction.action:DaedalusAction",
     "DaedalusEnv": "edgeworth.envs.daedalus:DaedalusEnv",
-    "DaedalusFlatEnv": "edgeworth.envs.daedalus_flat:DaedalusFlatEnv",
+    "DaedalusFlatEnv": "edgeworth.envs.daedalus:DaedalusFlatEnv",
     "DaedalusVectorEnv": "edgeworth.envs.daedalus_vector:DaedalusVectorEnv",
     "EdgeworthError": "edgeworth.errors:EdgeworthError",
     "FlatActionEnv": "edgeworth.envs.flat_action:FlatActionEnv",

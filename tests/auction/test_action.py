@@ -196,7 +196,7 @@ def test_a_missing_or_binary_mechanism_file_is_refused(tmp_path: Path) -> None:
 
 def bits(batch: MarketBatch) -> list[Any]:
     """Everything that a step may change."""
-    return [bits_of(batch.markets), bits_of(batch.outcomes), batch.desk.tobytes()]
+    return [bits_of(batch.markets), bits_of(batch.outcomes), batch.workspace.tobytes()]
 
 
 def wrong_rows(field: str, value: float) -> Rows:

@@ -25,7 +25,7 @@ from auction_house import (
 from edgeworth.evaluation.statistics import mean
 from edgeworth.games.auction.action import DaedalusAction, random_mechanisms
 from edgeworth.games.auction.batch import constant_rows
-from edgeworth.games.auction.beliefs import expected_place
+from edgeworth.games.auction.beliefs import expected_rank
 
 DARK = {"reveal_competing_bids": False, "reveal_clearing_price": False, "reveal_bid_distribution": False}
 POLICED = mechanism(reserve_price=0.12, withdrawal_penalty=1.0, collusion_penalty=1.0, coalition_policy="penalize_confirmed")
@@ -111,7 +111,7 @@ def test_a_secret_reserve_is_found_out(secret: float, disclosure: Mechanism) -> 
     assert batch.markets["reserve_belief"].mean() == pytest.approx(secret, abs=0.08)
 
 
-def test_in_the_dark_who_loses_too_often_takes_the_rivals_to_bid_higher() -> None:
+def test_without_disclosure_who_loses_too_often_takes_the_rivals_to_bid_higher() -> None:
     nobody_learns_to_bid = mechanism(auction_type="first_price", collusion_penalty=3.0, coalition_policy="penalize_confirmed", **DARK)
     rows = constant_rows(row_of(nobody_learns_to_bid), 100)
     batches = {}
@@ -122,11 +122,11 @@ def test_in_the_dark_who_loses_too_often_takes_the_rivals_to_bid_higher() -> Non
     assert levels["truthful"] == pytest.approx(1.0, abs=0.06) and levels["shader"] == pytest.approx(0.62, abs=0.06)
 
 
-def test_the_expected_place_is_the_mean_of_a_cut_off_binomial() -> None:
+def test_the_expected_rank_is_the_mean_of_a_cut_off_binomial() -> None:
     rng = np.random.default_rng(0)
     for share, rivals, lots in ((0.3, 7, 3), (0.8, 7, 3), (0.5, 2, 3), (0.9, 15, 6), (1.2, 5, 2), (0.4, 0, 1)):
         above = (rng.random((200_000, max(rivals, 1))) > share)[:, :rivals].sum(axis=1)
-        assert expected_place(share, rivals, lots) == pytest.approx(np.minimum(above, lots).mean(), abs=0.01)
+        assert expected_rank(share, rivals, lots) == pytest.approx(np.minimum(above, lots).mean(), abs=0.01)
 
 
 # Sequences that fooled the first rules (the market of rules 1)

@@ -9,11 +9,10 @@ import pytest
 
 from designs import SANE, SANE_LEVELS
 from edgeworth.config import AuctionConfig
-from edgeworth.envs.daedalus import DaedalusEnv
-from edgeworth.envs.daedalus_flat import DaedalusFlatEnv
+from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv
 from edgeworth.envs.daedalus_vector import DaedalusVectorEnv
+from edgeworth.envs.designed_markets import Curriculum
 from edgeworth.errors import InvalidOption
-from edgeworth.games.auction.curriculum import Curriculum
 from edgeworth.games.auction.population import population_table
 
 EASY: dict[str, Any] = {"curriculum": True, "curriculum_threshold": 0.0, "curriculum_window": 2, "episode_length": 2}

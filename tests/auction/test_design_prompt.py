@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgeworth.agents.designers.design_prompt import VARIABLES, design_variables, load_design_prompt, mechanism_json
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.errors import DataError
 from edgeworth.games.auction.action import CHOICES, FIELDS, HIGHEST, checked_action, read_mechanism
-from edgeworth.games.auction.design_prompt import VARIABLES, design_variables, load_design_prompt, mechanism_json
 from edgeworth.games.auction.state import PROXIES, SCORES
 
 NUMBERED: dict[str, Any] = {

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from auction_house import opened
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_variables, load_design_prompt
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed, boxed_mechanism
 from edgeworth.agents.designers.language_model import OPENING, LanguageModel
@@ -22,9 +23,7 @@ from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.errors import DataError, FallbackUsed, IllegalAction, InvalidOption, ModelUnavailable, NotRecorded, UnknownKey, UnknownName
 from edgeworth.games.auction.action import action_of, mechanism_rows
 from edgeworth.games.auction.batch import MarketBatch
-from edgeworth.games.auction.design_prompt import design_variables, load_design_prompt
 from edgeworth.games.auction.market_view import Notebook
-from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
 from edgeworth.llm.client import Completion, Failure, Messages, Reply, Sampling, Samplings
 from edgeworth.llm.scripted import Scripted
 from edgeworth.protocol import Reason

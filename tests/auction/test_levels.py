@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from designs import SANE, SANE_LEVELS
+from edgeworth.envs.daedalus_spaces import LEVEL_COUNTS, LEVEL_VALUES, LevelChoice, levels_of_rows, rows_of_levels
 from edgeworth.errors import IllegalAction, InvalidOption, UnknownKey
 from edgeworth.games.auction.action import FIELDS, action_of, check_rows, mechanism_rows, random_mechanisms
-from edgeworth.games.auction.levels import LEVEL_COUNTS, LEVEL_VALUES, MASK_LENGTH, LevelChoice, levels_of_rows, rows_of_levels
 
 FREE = LevelChoice.with_locked(None)
 
 
 def test_the_grid_is_the_documented_one() -> None:
-    assert LEVEL_COUNTS == (3, 19, 2, 2, 2, 2, 2, 13, 13, 13, 4) and MASK_LENGTH == 75
+    assert LEVEL_COUNTS == (3, 19, 2, 2, 2, 2, 2, 13, 13, 13, 4) and sum(LEVEL_COUNTS) == 75
     assert LEVEL_VALUES["reserve_price"][:4] == (0.0, 0.05, 0.1, 0.15) and LEVEL_VALUES["reserve_price"][-1] == 0.9
     assert LEVEL_VALUES["shill_penalty"][:3] == (0.0, 0.25, 0.5) and LEVEL_VALUES["shill_penalty"][-1] == 3.0
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from auction_house import opened
+from edgeworth.agents.designers.design_prompt import batch_variables, design_variables, mechanism_json
 from edgeworth.agents.designers.designer import Designer, play
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus import DaedalusEnv
@@ -16,7 +17,6 @@ from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import FIELDS, action_of, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows
-from edgeworth.games.auction.design_prompt import batch_variables, design_variables, mechanism_json
 from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView, Notebook, mechanism_table, observation_of, rows_of_table
 from edgeworth.games.auction.state import SCORES
 from edgeworth.seeding import generator

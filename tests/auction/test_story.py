@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from edgeworth.config import AuctionConfig
+from edgeworth.evaluation.sale_facts import Award, Bid, Fine, Ring, SaleFacts, facts_of_sale
+from edgeworth.evaluation.story import account_line, award_rows, bidder_names, cast_line, headline, losing_bids, sentences
 from edgeworth.games.auction.action import DaedalusAction, action_of, random_mechanisms
-from edgeworth.games.auction.chronicle import Award, Bid, Chronicle, Fine, Ring, chronicle
 from edgeworth.games.auction.sale_room import SaleRoom
-from edgeworth.games.auction.story import account_line, award_rows, bidder_names, cast_line, headline, losing_bids, sentences
 
 TYPES = ("truthful", "shader", "colluder", "colluder", "dropout", "exploiter")
 QUIET_RING = Ring("absent", (), (), (), (), (), (), (), 0.0, False, 0.0, False, 0)
 RIGGING = replace(QUIET_RING, mood="rigs", members=(2, 3), designees=(2,), covering=(3,), cover_bid=0.21, advantage=0.12)
-NOTHING_HAPPENED = Chronicle(
+NOTHING_HAPPENED = SaleFacts(
     number=4,
     types=TYPES,
     demand=1.0,
@@ -37,7 +37,7 @@ NOTHING_HAPPENED = Chronicle(
 )
 
 
-def held_sales(stages: tuple[str, ...], seeds: int, steps: int = 2) -> list[tuple[SaleRoom, np.void, Chronicle]]:
+def held_sales(stages: tuple[str, ...], seeds: int, steps: int = 2) -> list[tuple[SaleRoom, np.void, SaleFacts]]:
     """Sales under random mechanisms, each with the room as it stood right after it."""
     rng = np.random.default_rng(5)
     held = []
@@ -47,16 +47,16 @@ def held_sales(stages: tuple[str, ...], seeds: int, steps: int = 2) -> list[tupl
             room.post(action_of(row))
             for _ in range(5):
                 sale = room.run_sale()
-                held.append((room, sale, chronicle(room, sale)))
+                held.append((room, sale, facts_of_sale(room, sale)))
     return held
 
 
 @pytest.fixture(scope="module")
-def sales() -> list[tuple[SaleRoom, np.void, Chronicle]]:
+def sales() -> list[tuple[SaleRoom, np.void, SaleFacts]]:
     return held_sales(("4", "mixed", "3"), seeds=60)
 
 
-def test_the_facts_of_a_sale_account_for_everybodys_money(sales: list[tuple[SaleRoom, np.void, Chronicle]]) -> None:
+def test_the_facts_of_a_sale_account_for_everybodys_money(sales: list[tuple[SaleRoom, np.void, SaleFacts]]) -> None:
     seen = set()
     for room, sale, told in sales:
         own, n = float(room.batch.model[0]["lots"]["seller_value"]), len(told.types)
@@ -83,7 +83,7 @@ def test_the_facts_of_a_sale_account_for_everybodys_money(sales: list[tuple[Sale
     assert len(seen) == 5, "every fate of a lot should have been met"
 
 
-def test_the_ladder_is_told_as_it_was_ranked(sales: list[tuple[SaleRoom, np.void, Chronicle]]) -> None:
+def test_the_ladder_is_told_as_it_was_ranked(sales: list[tuple[SaleRoom, np.void, SaleFacts]]) -> None:
     for _, sale, told in sales:
         sold = int(sale["ladder"]["sold"])
         valid = [bid.amount for bid in told.bids if not bid.is_void]
@@ -93,14 +93,14 @@ def test_the_ladder_is_told_as_it_was_ranked(sales: list[tuple[SaleRoom, np.void
         assert len(award_rows(told)) == len(told.awards)
 
 
-def test_only_cheats_are_expelled_and_only_a_rigging_ring_is_cheated(sales: list[tuple[SaleRoom, np.void, Chronicle]]) -> None:
+def test_only_cheats_are_expelled_and_only_a_rigging_ring_is_cheated(sales: list[tuple[SaleRoom, np.void, SaleFacts]]) -> None:
     for _, _, told in sales:
         assert set(told.ring.expelled) <= set(told.ring.cheats)
         if told.ring.mood != "rigs":
             assert not (told.ring.cheats or told.ring.covering or told.ring.designees or told.ring.war_begins)
 
 
-def test_every_sentence_is_one(sales: list[tuple[SaleRoom, np.void, Chronicle]]) -> None:
+def test_every_sentence_is_one(sales: list[tuple[SaleRoom, np.void, SaleFacts]]) -> None:
     for _, _, told in sales:
         for sentence in [headline(told), *sentences(told), account_line(told)]:
             assert sentence[0].isupper() and sentence.endswith(".") and "  " not in sentence and len(sentence) < 330
@@ -128,7 +128,7 @@ def test_a_second_price_winner_pays_the_next_bid_of_the_ladder() -> None:
     )
     room = SaleRoom(AuctionConfig(stage="0", freeze=("entry",)), 3)
     room.post(mechanism)
-    told = chronicle(room, room.run_sale())
+    told = facts_of_sale(room, room.run_sale())
     prices = [row[-1] for row in award_rows(told)]
     assert prices == [f"{bid.amount:.2f}" for bid in told.bids[1:4]]
     assert losing_bids(told)[0] == f"truthful {told.bids[3].seat + 1} {told.bids[3].amount:.2f}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from edgeworth.agents.designers.search import SearchBudget
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import check_rows
 from edgeworth.games.auction.batch import MarketBatch
-from edgeworth.games.auction.bidders.profile import BidderProfile
+from edgeworth.games.auction.bidders import BidderProfile
 from edgeworth.games.auction.market_view import Notebook
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 from edgeworth.llm.client import Messages
@@ -107,10 +106,10 @@ def test_told_the_stage_searches_populations_that_are_not_bundled() -> None:
 
 
 @every_bidder
-def test_a_bidder_is_one_file_with_its_behaviour_and_source_in_the_header(name: str) -> None:
+def test_a_bidder_is_one_class_with_its_behaviour_and_source_in_the_docstring(name: str) -> None:
     profile = catalog.resolve("bidder", name)
-    header = sys.modules[profile.__module__].__doc__ or ""
-    assert profile.__module__.endswith(f"bidders.{name}") and issubclass(profile, BidderProfile)
+    header = profile.__doc__ or ""
+    assert profile.__name__.lower() == name and issubclass(profile, BidderProfile)
     assert any(str(year) in header for year in range(1950, 2027)) or "FCC" in header
     for setting in dataclasses.fields(BidderProfile):
         assert 0.0 < getattr(profile(), setting.name) <= 1.0

@@ -46,7 +46,7 @@ def truthful(observations: dict[str, Any]) -> dict[str, Any]:
 
 def all_bits(env: Any) -> list[Any]:
     batch, room = env.room.batch, env.room
-    return [bits_of(batch.markets), bits_of(batch.desk), bits_of(batch.outcomes), room.sales_left, env.sales_left, list(env.agents)]
+    return [bits_of(batch.markets), bits_of(batch.workspace), bits_of(batch.outcomes), room.sales_left, env.sales_left, list(env.agents)]
 
 
 # PettingZoo's own tests

@@ -12,8 +12,7 @@ import pytest
 
 import edgeworth
 from designs import SANE, SILLY, all_bits, with_fields
-from edgeworth.envs.daedalus import DaedalusEnv
-from edgeworth.envs.daedalus_flat import DaedalusFlatEnv
+from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.auction.action import FIELDS, FLAGS, checked_action, mechanism_rows
 from edgeworth.games.auction.batch import MarketBatch

@@ -13,16 +13,14 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-import edgeworth
 from designs import SANE, SANE_LEVELS, all_bits
-from edgeworth.envs import daedalus_scales
-from edgeworth.envs.daedalus import DaedalusEnv
-from edgeworth.envs.daedalus_flat import DaedalusFlatEnv
-from edgeworth.envs.daedalus_scales import scales
-from edgeworth.envs.daedalus_vector import FEATURES, DaedalusVectorEnv
+from edgeworth.envs import daedalus_features
+from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv
+from edgeworth.envs.daedalus_features import FEATURES, scales
+from edgeworth.envs.daedalus_spaces import LEVEL_COUNTS, rows_of_levels
+from edgeworth.envs.daedalus_vector import DaedalusVectorEnv
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.auction.action import action_of
-from edgeworth.games.auction.levels import LEVEL_COUNTS, rows_of_levels
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, RULES
 
@@ -452,9 +450,9 @@ def test_scores_and_proxies_are_about_standard_under_random_mechanisms() -> None
 
 
 def test_the_constants_are_those_of_the_rules_in_force(tmp_path: Path) -> None:
-    kept = json.loads(daedalus_scales.FILE.read_text())
+    kept = json.loads(daedalus_features.FILE.read_text())
     assert kept["rules"] == RULES and [*kept["numbers"]] == [*SCORES, *PROXIES]
-    daedalus_scales.write_scales(tmp_path / "few.json", markets=50, seed=3)
+    daedalus_features.write_scales(tmp_path / "few.json", markets=50, seed=3)
     few = json.loads((tmp_path / "few.json").read_text())
     assert few.keys() == kept.keys() and few["markets"] == 50
     assert few["numbers"]["welfare_ratio"]["centre"] == pytest.approx(kept["numbers"]["welfare_ratio"]["centre"], abs=0.1)
@@ -469,7 +467,7 @@ def test_the_features_do_not_change_with_the_truth() -> None:
     for name in DIAGNOSTICS:
         twin.markets.batch.outcomes[name] = 0.77
     assert not {*FEATURES} & {*DIAGNOSTICS, "types", "stage"}
-    one, other = (edgeworth.envs.daedalus_vector.features_of(e.markets) for e in (env, twin))
+    one, other = (daedalus_features.features_of(e.markets) for e in (env, twin))
     np.testing.assert_array_equal(one, other)
 
 

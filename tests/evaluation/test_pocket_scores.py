@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from edgeworth.agents.designers.design_prompt import mechanism_json
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.cli import app
 from edgeworth.evaluation.pocket_scores import MARKS, pocket_scores
-from edgeworth.games.auction.design_prompt import mechanism_json
 from edgeworth.llm.client import Messages
 from edgeworth.llm.counters import Counted
 from edgeworth.llm.scripted import Scripted

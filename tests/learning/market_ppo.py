@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from edgeworth.games.auction.levels import LEVEL_COUNTS
+from edgeworth.envs.daedalus_spaces import LEVEL_COUNTS
 
 MARKETS, STEPS, EPOCHS, MINIBATCHES = 512, 10, 4, 8
 DISCOUNT, LAMBDA, CLIP, RATE = 0.97, 0.95, 0.2, 1e-3

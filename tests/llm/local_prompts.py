@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_variables, load_design_prompt
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.games.auction.action import action_of, random_mechanisms
-from edgeworth.games.auction.design_prompt import design_variables, load_design_prompt
-from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
 from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema

@@ -11,8 +11,8 @@ import pytest
 from conversations import texts
 from local_prompts import hint_moments, mechanism_moments
 
+from edgeworth.agents.designers.design_prompt import design_variables, load_design_prompt
 from edgeworth.agents.designers.fixed import boxed_mechanism
-from edgeworth.games.auction.design_prompt import design_variables, load_design_prompt
 from edgeworth.games.bargaining.hint_prompt import hint_variables, load_hint_prompt
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.llm.client import Completion, Sampling

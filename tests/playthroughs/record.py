@@ -14,10 +14,10 @@ import numpy as np
 from edgeworth import Act, NegotiationEnv, bargaining_aec
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.config import AuctionConfig
-from edgeworth.games.auction.chronicle import chronicle
+from edgeworth.evaluation.sale_facts import facts_of_sale
+from edgeworth.evaluation.story import account_line, cast_line, headline, sentences
 from edgeworth.games.auction.sale_room import SaleRoom
 from edgeworth.games.auction.state import SCORES
-from edgeworth.games.auction.story import account_line, cast_line, headline, sentences
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, SALES_PER_STEP
 from edgeworth.games.bargaining.joint_actions import encode
 
@@ -80,7 +80,7 @@ def in_a_market(seed: int, mechanism: str, steps: int, **options: Any) -> str:
     for _ in range(steps):
         room.post(posted)
         for _ in range(SALES_PER_STEP):
-            sale = chronicle(room, room.run_sale())
+            sale = facts_of_sale(room, room.run_sale())
             bids = " ".join(f"{bid:.4f}" for bid in room.sale["bid"][: room.batch.config.n_agents])
             lines += ["", headline(sale), f"  bids {bids}", *(f"  {line}" for line in [*sentences(sale), account_line(sale)])]
         lines += ["", ", ".join(f"{name} {room.outcome[name]:.6f}" for name in SCORES)]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
 from edgeworth.config import config_folder
 from edgeworth.errors import IllegalAction
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, NUMBERS, DaedalusAction, checked_action, read_mechanism
-from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
 from edgeworth.protocol import Accepted, Reason, Rejection, parse_reply
 from replies import MECHANISM, said
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import auction_theory as theory
 from auction_house import (
     STAGES,
     Floats,
@@ -30,7 +31,6 @@ from auction_house import (
     stepped,
 )
 from bargaining_table import bits_of
-from edgeworth.games.auction import theory
 from edgeworth.games.auction.action import DaedalusAction, random_mechanisms
 from edgeworth.games.auction.batch import constant_rows
 from edgeworth.games.auction.model import MarketModel

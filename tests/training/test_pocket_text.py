@@ -12,10 +12,10 @@ import pytest
 
 from edgeworth.agents.designers.adaptive import library_rows
 from edgeworth.agents.designers.bundled import BIDDERS
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
 from edgeworth.agents.hints.bayes import planned_hints
 from edgeworth.config import BargainingConfig
 from edgeworth.games.auction.action import FIELDS, mechanism_rows
-from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_reply import hint_schema
 from edgeworth.games.bargaining.vocabulary import AGREE

@@ -14,11 +14,11 @@ from edgeworth.cli.market_designer import poster, show_model_account, show_verdi
 from edgeworth.cli.market_story import show_account, show_end, show_introduction, show_mechanism, show_sale
 from edgeworth.cli.model_options import CacheFile, ClientName, ClientOptions, ModelName, PromptFile, Replay, Temperature, client_options
 from edgeworth.errors import DataError, InvalidOption
+from edgeworth.evaluation.sale_facts import SaleFacts, facts_of_sale
+from edgeworth.evaluation.story import account_line, bidder_name, headline, sentences
 from edgeworth.games.auction.action import DaedalusAction
-from edgeworth.games.auction.chronicle import Chronicle, chronicle
 from edgeworth.games.auction.sale_room import SaleRoom
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
-from edgeworth.games.auction.story import account_line, bidder_name, headline, sentences
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, SALES_PER_STEP
 
 LIVELY_STAGE = "4"
@@ -119,16 +119,16 @@ def _fixed(mechanism: str | None, n_agents: int) -> DaedalusAction:
     return posted
 
 
-def _play_step(room: SaleRoom, mechanism: DaedalusAction, tell: Callable[[Chronicle], None] | None) -> dict[str, Any]:
+def _play_step(room: SaleRoom, mechanism: DaedalusAction, tell: Callable[[SaleFacts], None] | None) -> dict[str, Any]:
     """Five sales under a mechanism, told as they happen, and their account."""
     room.post(mechanism)
     sales = []
     for _ in range(SALES_PER_STEP):
-        sale = chronicle(room, room.run_sale())
+        sale = facts_of_sale(room, room.run_sale())
         sales.append({**asdict(sale), "story": [headline(sale), *sentences(sale), account_line(sale)]})
         if tell is not None:
             tell(sale)
-    tally, n = room.batch.desk[0]["tally"], room.batch.config.n_agents
+    tally, n = room.workspace["tally"], room.batch.config.n_agents
     return {
         "step": int(room.market["step"]),
         "mechanism": mechanism.model_dump(),

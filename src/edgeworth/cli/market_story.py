@@ -13,10 +13,10 @@ from rich.text import Text
 
 from edgeworth.cli.console import out
 from edgeworth.config import AuctionConfig
+from edgeworth.envs.designed_markets import mechanism_lines
+from edgeworth.evaluation.sale_facts import SaleFacts
+from edgeworth.evaluation.story import account_line, award_rows, cast_line, headline, losing_bids, sentences
 from edgeworth.games.auction.action import DaedalusAction
-from edgeworth.games.auction.chronicle import Chronicle
-from edgeworth.games.auction.notice import mechanism_lines
-from edgeworth.games.auction.story import account_line, award_rows, cast_line, headline, losing_bids, sentences
 from edgeworth.games.auction.vocabulary import SALES_PER_STEP
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -60,7 +60,7 @@ def show_mechanism(mechanism: DaedalusAction, step: int, is_new: bool) -> None:
         out.print(line)
 
 
-def show_sale(sale: Chronicle) -> None:
+def show_sale(sale: SaleFacts) -> None:
     """One sale: the day, the ladder, and what went on."""
     out.print()
     out.print(coloured(Text(headline(sale), style="bold")))

@@ -32,9 +32,9 @@ from pettingzoo import ParallelEnv
 
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus_spaces import action_from
+from edgeworth.envs.designed_markets import mechanism_lines
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownName
 from edgeworth.games.auction.action import MAX_RESERVE, DaedalusAction, read_mechanism
-from edgeworth.games.auction.notice import mechanism_lines
 from edgeworth.games.auction.sale_room import SaleRoom
 from edgeworth.games.auction.vocabulary import SALES_PER_STEP
 from edgeworth.seeding import checked_seed

@@ -10,48 +10,69 @@ The last five steps come first, oldest first, thirty numbers each (`features[:15
 | 8 | proxies, in the order of `state.PROXIES`; entrants over n_agents | likewise |
 | 3 | the clock, once: round_number, episode_length, n_agents | √12 (played share - ½); log10 - 1; less 8, over 4 |
 
-Means and standard deviations are those of random mechanisms in markets of all stages (`daedalus_scales.py`), so that every number is about
-0 ± 1; the clock is 0 in the middle of an episode, at ten steps and at eight bidders. `FEATURES` names each number.
+`FEATURES` names each number. The clock is 0 in the middle of an episode, at ten steps and at eight bidders.
+
+Means and standard deviations are those of uniformly random mechanisms, drawn anew at every step, in markets of the population `stages` with
+eight bidders and ten steps; entrants count as a share of all bidders. They are kept in `daedalus_scales.json` and belong to the rules:
+measure them again when the rules change, with `make scales` or `python -m edgeworth.envs.daedalus_features`.
 """
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from edgeworth.config import BIDDER_RANGE, STEP_RANGE
-from edgeworth.envs.daedalus_scales import ENTRANTS, NUMBERS, scales
+from edgeworth.config import BIDDER_RANGE, STEP_RANGE, AuctionConfig
 from edgeworth.envs.designed_markets import DesignedMarkets
-from edgeworth.games.auction.action import CHOICES, FIELDS
-from edgeworth.games.auction.market_view import FIELD_LIMITS, FIRST_FIELD, RECENT_STEPS
+from edgeworth.files import write_json
+from edgeworth.games.auction.action import CHOICES, FIELDS, random_mechanisms
+from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.games.auction.market_view import FIELD_COLUMNS, FIELD_LIMITS, RECENT_STEPS, SEEN, SEEN_COLUMNS, Notebook
+from edgeworth.games.auction.vocabulary import RULES
+from edgeworth.seeding import generator
+
+Constants = NDArray[np.float64]
 
 MECHANISM_FEATURES = tuple(
     feature for name in FIELDS for feature in ([f"{name}={word}" for word in CHOICES[name]] if name in CHOICES else [name])
 )
-STEP_FEATURES = ("played", *MECHANISM_FEATURES, *NUMBERS)
-"""What is told of a step."""
+STEP_FEATURES = ("played", *MECHANISM_FEATURES, *SEEN)
 CLOCK_FEATURES = ("round_number", "episode_length", "n_agents")
 FEATURES = (*(f"{name}[{step}]" for step in range(-RECENT_STEPS, 0) for name in STEP_FEATURES), *CLOCK_FEATURES)
 """The name of every number."""
 
+PLAYED = STEP_FEATURES.index("played")
+FIRST_SEEN = STEP_FEATURES.index(SEEN[0])
+"""From here on the features of a step are scores and proxies."""
+FIRST_CLOCK = FEATURES.index(CLOCK_FEATURES[0])
 LIMIT = 5.0
 """Scores and proxies are shown up to so many standard deviations from their mean."""
-FIRST_CLOCK = RECENT_STEPS * len(STEP_FEATURES)
-FIRST_NUMBER = len(STEP_FEATURES) - len(NUMBERS)
-TYPES, POLICIES = len(CHOICES["auction_type"]), len(CHOICES["coalition_policy"])
-BETWEEN = slice(1, -1)
-"""The fields between the type and the policy: flags and numbers, a feature each."""
+
+PLAIN_FIELDS = tuple(name for name in FIELDS if name not in CHOICES)
+PLAIN_FEATURES = [STEP_FEATURES.index(name) for name in PLAIN_FIELDS]
+PLAIN_SOURCES = [FIELDS.index(name) for name in PLAIN_FIELDS]
+WORDS = tuple((name, place) for name, words in CHOICES.items() for place in range(len(words)))
+WORD_FEATURES = [STEP_FEATURES.index(f"{name}={CHOICES[name][place]}") for name, place in WORDS]
+WORD_SOURCES = [FIELDS.index(name) for name, _ in WORDS]
+WORD_PLACES = np.array([place for _, place in WORDS], np.float32)
+"""A mechanism's features: its numbers and flags as they are, and 1 for each word that it holds."""
+
+FILE = Path(__file__).with_name("daedalus_scales.json")
+MARKETS = 20_000
+DIGITS = 4
 
 
 def feature_space() -> spaces.Box[Any]:
     """The box that the features lie in."""
     low, high = np.zeros(len(FEATURES), np.float32), np.ones(len(FEATURES), np.float32)
-    low[:FIRST_CLOCK].reshape(RECENT_STEPS, -1)[:, FIRST_NUMBER:] = -LIMIT
-    high[:FIRST_CLOCK].reshape(RECENT_STEPS, -1)[:, FIRST_NUMBER:] = LIMIT
+    low[:FIRST_CLOCK].reshape(RECENT_STEPS, -1)[:, FIRST_SEEN:] = -LIMIT
+    high[:FIRST_CLOCK].reshape(RECENT_STEPS, -1)[:, FIRST_SEEN:] = LIMIT
     low[FIRST_CLOCK:], high[FIRST_CLOCK:] = (clock_of(np.array([k]), STEP_RANGE[k], BIDDER_RANGE[k])[0] for k in (0, 1))
     return spaces.Box(low, high, dtype=np.float32)
 
@@ -70,17 +91,19 @@ def features_of(markets: DesignedMarkets) -> NDArray[np.float32]:
     config, size = markets.config, markets.batch.size
     out = np.empty((size, len(FEATURES)), np.float32)
     out[:, FIRST_CLOCK:] = clock_of(markets.steps / config.episode_length, config.episode_length, config.n_agents)
-    steps = out[:, :FIRST_CLOCK].reshape(size, RECENT_STEPS, -1)  # a view: what is written to it stands in `out`
+    steps = out[:, :FIRST_CLOCK].reshape(size, RECENT_STEPS, -1)  # a view: writing to it writes to `out`
     numbers = standardised(markets.lines, config.n_agents)
-    steps[..., FIRST_NUMBER:] = numbers[..., :FIRST_FIELD]
-    _write_mechanisms(numbers[..., FIRST_FIELD:], steps[..., 1:FIRST_NUMBER])
-    steps[..., 0] = 1.0
+    fields = numbers[..., FIELD_COLUMNS]
+    steps[..., PLAYED] = 1.0
+    steps[..., PLAIN_FEATURES] = fields[..., PLAIN_SOURCES]
+    steps[..., WORD_FEATURES] = fields[..., WORD_SOURCES] == WORD_PLACES
+    steps[..., FIRST_SEEN:] = numbers[..., SEEN_COLUMNS]
     steps[np.arange(RECENT_STEPS) < RECENT_STEPS - markets.steps[:, None]] = 0.0  # not played
     return out
 
 
 def standardised(lines: NDArray[np.float64], n_agents: int) -> NDArray[np.float32]:
-    """Scores and proxies less their mean, over their standard deviation; fields over their highest, but words as they are."""
+    """Scores and proxies less their mean, over their standard deviation; numbers of a mechanism over their highest, words as they are."""
     centre, scale = line_scales(n_agents)
     numbers = lines.reshape(len(lines), -1).astype(np.float32)
     numbers -= centre
@@ -91,17 +114,45 @@ def standardised(lines: NDArray[np.float64], n_agents: int) -> NDArray[np.float3
 
 @cache
 def line_scales(n_agents: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """What is taken off every number of five lines of a notebook, and what it is then multiplied by."""
+    """What is subtracted from every number of the last steps of a market, and what it is then multiplied by."""
     centre, scale = scales()
-    unit = np.where(np.arange(len(NUMBERS)) == ENTRANTS, n_agents, 1.0)
+    unit = np.where([name == "entrants" for name in SEEN], n_agents, 1.0)
     highest = np.where([name in CHOICES for name in FIELDS], 1.0, FIELD_LIMITS)
     centres, scaled = np.concatenate([centre * unit, np.zeros(len(FIELDS))]), np.concatenate([scale * unit, highest])
     return np.tile(centres, RECENT_STEPS).astype(np.float32), np.tile(1.0 / scaled, RECENT_STEPS).astype(np.float32)
 
 
-def _write_mechanisms(fields: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    for place in range(TYPES):
-        out[..., place] = fields[..., 0] == place
-    out[..., TYPES:-POLICIES] = fields[..., BETWEEN]
-    for place in range(POLICIES):
-        out[..., place - POLICIES] = fields[..., -1] == place
+@cache
+def scales() -> tuple[Constants, Constants]:
+    """The constants in the package: mean and standard deviation of all scores and proxies, in the order of `SEEN`."""
+    kept: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))["numbers"]
+    return np.array([kept[name]["centre"] for name in SEEN]), np.array([kept[name]["scale"] for name in SEEN])
+
+
+def measured(markets: int = MARKETS, seed: int = 0) -> tuple[Constants, Constants]:
+    """Mean and standard deviation of all scores and proxies under random mechanisms, in the order of `SEEN`."""
+    config, rng = AuctionConfig(stage="stages"), generator(seed)
+    batch = MarketBatch(config, markets)
+    batch.seed(seed)
+    batch.reset()
+    notebook, seen = Notebook(batch), []
+    for _ in range(config.episode_length):
+        mechanisms = random_mechanisms(rng, markets)
+        batch.step(mechanisms)
+        notebook.write(mechanisms)
+        seen.append(notebook.lines[:, -1, SEEN_COLUMNS].copy())
+    numbers = np.concatenate(seen)
+    numbers[:, SEEN.index("entrants")] /= config.n_agents
+    return numbers.mean(axis=0), numbers.std(axis=0)
+
+
+def write_scales(path: Path = FILE, markets: int = MARKETS, seed: int = 0) -> None:
+    """Measure the constants and keep them, with how they were found."""
+    centre, scale = (np.round(values, DIGITS).tolist() for values in measured(markets, seed))
+    numbers = {name: {"centre": c, "scale": s} for name, c, s in zip(SEEN, centre, scale, strict=True)}
+    facts = {"command": "python -m edgeworth.envs.daedalus_features", "rules": RULES, "markets": markets, "seed": seed, "numbers": numbers}
+    write_json(path, facts)
+
+
+if __name__ == "__main__":
+    write_scales()

@@ -17,15 +17,13 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
-from edgeworth.envs.daedalus import RENDER_MODES
-from edgeworth.envs.daedalus_features import FEATURES as FEATURES
+from edgeworth.envs.daedalus import RENDER_MODES, checked_render_mode
 from edgeworth.envs.daedalus_features import feature_space, features_of
-from edgeworth.envs.daedalus_spaces import RESET_OPTIONS, LevelSpace, config_after
+from edgeworth.envs.daedalus_spaces import RESET_OPTIONS, LevelChoice, LevelSpace, config_after, rows_of_levels
 from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.envs.vector_options import checked_autoreset_mode, checked_reset_mask
-from edgeworth.errors import EpisodeOver, InvalidOption, UnknownName
+from edgeworth.errors import EpisodeOver, InvalidOption
 from edgeworth.games.auction.batch import Rows
-from edgeworth.games.auction.levels import LevelChoice, rows_of_levels
 from edgeworth.games.auction.vocabulary import RULES
 
 Features = NDArray[np.float32]
@@ -43,15 +41,13 @@ class DaedalusVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
         locked: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise UnknownName("render mode", render_mode, RENDER_MODES)
+        self.render_mode = checked_render_mode(render_mode)
         self.autoreset_mode = checked_autoreset_mode(autoreset_mode)
         self.metadata = {"render_modes": RENDER_MODES, "autoreset_mode": self.autoreset_mode}
         self.choice = LevelChoice.with_locked(locked)
         self._mask = self.choice.mask()
         self.markets = DesignedMarkets(AuctionConfig.from_options(**options), num_envs)
         self.num_envs = num_envs
-        self.render_mode = render_mode
         self.single_observation_space = feature_space()
         self.single_action_space = LevelSpace(self.choice)
         self.observation_space = batch_space(self.single_observation_space, num_envs)

@@ -1,12 +1,13 @@
-"""Markets as their designers know them: the batch, and what has been shown of the episode in play.
+"""Markets as the environments hold them: a batch, what its designers have seen of the episode, a curriculum, and the last step as text.
 
-What all views of the auction game stand on. The rules keep what the *bidders* remember; a designer remembers the last five steps: the
-mechanisms, their scores, and what was seen of the bidders. Where a curriculum chooses the population, all markets of a batch climb it
-together: they have one learner.
+The rules keep what the *bidders* remember; a designer sees the last five steps: the mechanisms, their scores, and what was seen of the
+bidders. Where a curriculum chooses the population, all markets of a batch are at the same stage: they have one learner.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,32 @@ from numpy.typing import NDArray
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.batch import MarketBatch, Rows, step_markets
-from edgeworth.games.auction.curriculum import Curriculum
 from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, MarketView, Notebook, outcome_table
-from edgeworth.games.auction.notice import step_notice
-from edgeworth.games.auction.population import population_table
+from edgeworth.games.auction.population import STAGES, population_table
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, RULES
 
 COMPONENTS = SCORES[:-1]
+
+PRICING = {
+    "first_price": "winners pay their own bid",
+    "second_price": "winners pay the next bid",
+    "vcg": "winners pay what their presence costs the others",
+}
+PUBLISHED = {
+    "reveal_competing_bids": "all bids with names",
+    "reveal_winner_identity": "the winners",
+    "reveal_clearing_price": "the prices paid",
+    "reveal_bid_distribution": "a histogram of bids",
+}
+POLICIES = {
+    "allow": "legal",
+    "restrict": "hindered",
+    "penalize_suspected": "fined on suspicion",
+    "penalize_confirmed": "fined on proof",
+}
+LABEL_WIDTH = 11
+PROXIES_PER_LINE = 4
 
 
 def recipe_names(config: AuctionConfig, recipes: int) -> list[str]:
@@ -31,6 +50,39 @@ def recipe_names(config: AuctionConfig, recipes: int) -> list[str]:
         return ["mix"]
     families = {"stages": "{}", "held_out": "held_out_{}"}
     return [families.get(config.stage, config.stage).format(row) for row in range(recipes)]
+
+
+class Curriculum:
+    """The stage that a learner has reached, and its recent scores there.
+
+    It begins at stage 0, with honest bidders, and moves on when the mean score of the last `curriculum_window` episodes that ended at the
+    current stage reaches `curriculum_threshold`; then it counts afresh. It ends at stage 4 and never goes back.
+    """
+
+    def __init__(self, config: AuctionConfig) -> None:
+        self.threshold = config.curriculum_threshold
+        self.window = config.curriculum_window
+        self.stage = 0
+        self.scores: deque[float] = deque(maxlen=self.window)
+
+    def populations(self) -> NDArray[np.void]:
+        """The recipe rows of the current stage, for `MarketBatch.reset`."""
+        return population_table(self.stage)
+
+    def record(self, stage: int, score: float) -> bool:
+        """Count the mean score of an episode finished at `stage`; whether that opened the next one.
+
+        An episode begun before the last advance says nothing about the current stage and is not counted.
+        """
+        if stage != self.stage:
+            return False
+        self.scores.append(score)
+        mastered = len(self.scores) == self.window and sum(self.scores) / self.window >= self.threshold
+        if not mastered or self.stage == STAGES - 1:
+            return False
+        self.stage += 1
+        self.scores.clear()
+        return True
 
 
 class DesignedMarkets:
@@ -73,10 +125,14 @@ class DesignedMarkets:
             self.stages[chosen] = names[self.batch.markets["stage"][chosen]]
 
     def step(self, mechanisms: Rows, playing: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """One step of every market, or of those `playing` while the rest has just begun: the scores, and which episodes have ended."""
+        """One step of every market, or of those `playing` while the rest has just begun: the scores, and which episodes have ended.
+
+        The caller has checked the mechanisms.
+        """
         batch = self.batch
         if playing is None:
-            batch.step(mechanisms)
+            batch.check_steps(1)
+            batch.run(mechanisms)
         else:
             batch.markets[playing], batch.outcomes[playing] = step_markets(batch.markets[playing], mechanisms[playing], batch.model)
         self.notebook.write(mechanisms, slice(None) if playing is None else playing)
@@ -127,3 +183,31 @@ class DesignedMarkets:
         outcome = dict(zip((*SCORES, *PROXIES), outcome_table(self.batch.outcomes)[slot].tolist(), strict=False))
         step, config = int(self.steps[slot]), self.config
         return step_notice(step, config.episode_length, config.n_agents, self.mechanism(slot), outcome)
+
+
+def mechanism_lines(action: DaedalusAction) -> list[str]:
+    """A mechanism as people would announce it, one matter per line."""
+    published = [words for flag, words in PUBLISHED.items() if getattr(action, flag)]
+    reserve = "announced" if action.reveal_reserve else "secret"
+    fines = f"{action.shill_penalty:.3g} for false names, {action.collusion_penalty:.3g} for bidding as a ring (in unit fines)"
+    matters = {
+        "sale": f"{action.auction_type}, {PRICING[action.auction_type]}; reserve {action.reserve_price:.3g}, {reserve}",
+        "published": ", ".join(published) or "nothing",
+        "rings": POLICIES[action.coalition_policy],
+        "fines": fines,
+        "withdrawing": f"costs {action.withdrawal_penalty:.3g} times the seller's loss",
+    }
+    return [f"{label:<{LABEL_WIDTH}} {words}" for label, words in matters.items()]
+
+
+def step_notice(step: int, episode_length: int, n_agents: int, mechanism: DaedalusAction | None, outcome: Mapping[str, float]) -> str:
+    """The last step of an episode: the mechanism in force, its scores as a table, and what was seen of the bidders."""
+    lines = [f"Step {step} of {episode_length}, {n_agents} bidders", ""]
+    if mechanism is None:
+        return "\n".join([*lines, "No mechanism has been posted yet."])
+    names = [name.removesuffix("_ratio").removesuffix("_score").removesuffix("_rate") for name in SCORES]
+    lines += [*mechanism_lines(mechanism), ""]
+    lines += ["".join(f"{name:>15}" for name in names), "".join(f"{outcome[name]:>15.3f}" for name in SCORES), ""]
+    seen = [f"{name.replace('_', ' '):<21}{outcome[name]:>6.3f}" for name in PROXIES]
+    lines += ["   ".join(seen[k : k + PROXIES_PER_LINE]) for k in range(0, len(seen), PROXIES_PER_LINE)]
+    return "\n".join(lines)

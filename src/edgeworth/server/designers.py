@@ -17,13 +17,13 @@ import numpy as np
 
 from edgeworth import catalog
 from edgeworth.agents.designers.adaptive import Adaptive
+from edgeworth.agents.designers.design_prompt import design_variables
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.language_model import Answer, LanguageModel
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus_spaces import action_from
 from edgeworth.errors import ModelUnavailable
 from edgeworth.games.auction.action import FIELDS, DaedalusAction, action_of, row_values
-from edgeworth.games.auction.design_prompt import design_variables
 from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.llm.client import Completion, Failure

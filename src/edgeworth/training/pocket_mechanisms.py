@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.adaptive import Adaptive, library_rows
+from edgeworth.agents.designers.design_prompt import batch_variables, load_design_prompt, mechanism_json
 from edgeworth.agents.designers.forecast import Matrix, Revision, ridge_fit, seen_of
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import CHOICES, FLAGS, HIGHEST, NUMBERS, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows, constant_rows
-from edgeworth.games.auction.design_prompt import batch_variables, load_design_prompt, mechanism_json
 from edgeworth.games.auction.market_view import MarketView, Notebook
 from edgeworth.games.auction.state import SCORES
 from edgeworth.seeding import generator

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, batch_variables, load_design_prompt
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.fixed import boxed_mechanism, find_mechanism
 from edgeworth.agents.questions import ask_once, client_for, judged
@@ -26,9 +27,7 @@ from edgeworth.config import AuctionConfig
 from edgeworth.errors import FallbackUsed, IllegalAction, ModelUnavailable, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, mechanism_rows
 from edgeworth.games.auction.batch import Rows, constant_rows
-from edgeworth.games.auction.design_prompt import batch_variables, load_design_prompt
 from edgeworth.games.auction.market_view import MarketView
-from edgeworth.games.auction.mechanism_reply import MECHANISM_SCHEMA
 from edgeworth.llm.client import Client, Failure, Reply, Sampling
 from edgeworth.protocol import Accepted, Rejection
 from edgeworth.seeding import generator

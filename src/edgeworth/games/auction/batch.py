@@ -1,16 +1,15 @@
 """A batch of markets: the arrays, and the calls of the compiled rules on them.
 
-`MarketBatch` is the object that environments, designers and evaluations stand on. For search there are two plain functions beside it:
-`open_markets` gives fresh markets, `step_markets` gives the markets and outcomes after a step and leaves what it was given alone.
+`MarketBatch` is what environments, designers and evaluations use. For search there are two plain functions beside it: `open_markets`
+returns new markets, `step_markets` returns the markets and outcomes after a step and leaves its arguments unchanged.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from edgeworth.games.auction import rules
 from edgeworth.games.auction.action import check_rows
 from edgeworth.games.auction.model import MarketModel
 from edgeworth.games.auction.population import population_table
-from edgeworth.games.auction.state import DESK, MARKET, MECHANISM, OUTCOME
+from edgeworth.games.auction.state import MARKET, MECHANISM, OUTCOME, WORKSPACE
 from edgeworth.seeding import seed_streams, slot_seeds
 
 Rows = NDArray[np.void]
@@ -39,7 +38,7 @@ class MarketBatch:
         self.populations = population_table("0" if config.curriculum else config.stage, config.mix)
         self.markets: Rows = np.zeros(size, MARKET)
         self.outcomes: Rows = np.zeros(size, OUTCOME)
-        self.desk: Rows = np.zeros(1, DESK)
+        self.workspace: Rows = np.zeros(1, WORKSPACE)
         self.seeded = False
         self.started = False
 
@@ -69,44 +68,48 @@ class MarketBatch:
 
     def step(self, mechanisms: Rows) -> Rows:
         """One step of every market under its mechanism, or an error before anything has changed; the outcomes are also kept."""
-        self._refuse(mechanisms)
+        self._check(mechanisms, 1)
         return self.run(mechanisms)
 
     def run(self, mechanisms: Rows) -> Rows:
-        """The same for a caller who has checked the mechanisms and counts the steps."""
-        rules.step_batch(self.markets, mechanisms, self.model, self.desk, self.outcomes)
+        """One step of every market under mechanisms that are already checked, in an episode that is not over."""
+        rules.step_batch(self.markets, mechanisms, self.model, self.workspace, self.outcomes)
         return self.outcomes
 
     def play_constant(self, mechanisms: Rows, steps: int | None = None, threads: int = 1) -> NDArray[np.float64]:
-        """Play on under one mechanism per market; the score of every step, shape (size, steps). Threads share out whole markets."""
+        """Play on under one mechanism per market; the score of every step, shape (size, steps)."""
         steps = self.config.episode_length if steps is None else steps
-        self._refuse(mechanisms, steps)
-        return self._play(rules.play_constant, mechanisms, steps, threads)
+        self._check(mechanisms, steps)
+        return self._play(np.repeat(mechanisms[:, None], steps, axis=1), threads)
 
     def play_schedule(self, schedules: Rows, threads: int = 1) -> NDArray[np.float64]:
         """Play on under a mechanism per market and step, shape (size, steps); the score of every step in the same shape."""
         if schedules.ndim != 2:
             raise IllegalAction(f"Schedules of shape {schedules.shape}; expected one mechanism per market and step.", "mechanism")
         check_rows(schedules.ravel())
-        self._refuse(schedules[:, 0], schedules.shape[1])
-        return self._play(rules.play_schedule, schedules, schedules.shape[1], threads)
+        self._check(schedules[:, 0], schedules.shape[1])
+        return self._play(schedules, threads)
 
-    def _play(self, rule: Callable[..., None], mechanisms: Rows, steps: int, threads: int) -> NDArray[np.float64]:
-        scores = np.zeros((self.size, steps))
+    def _play(self, schedules: Rows, threads: int) -> NDArray[np.float64]:
+        """Play schedules; each thread plays a slice of the markets."""
+        scores = np.zeros(schedules.shape)
 
         def play(part: slice) -> None:
-            desk = np.zeros(1, DESK)
-            rule(self.markets[part], mechanisms[part], self.model, desk, self.outcomes[part], steps, scores[part])
+            workspace = np.zeros(1, WORKSPACE)
+            rules.play_batch(self.markets[part], schedules[part], self.model, workspace, self.outcomes[part], scores[part])
 
-        share_out(play, self.size, threads)
+        if threads == 1:
+            play(slice(None))
+            return scores
+        cuts = np.linspace(0, self.size, threads + 1).astype(int)
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(play, itertools.starmap(slice, itertools.pairwise(cuts))))
         return scores
 
-    def _refuse(self, mechanisms: Rows, steps: int = 1) -> None:
+    def check_steps(self, steps: int) -> None:
+        """Refuse to play so many more steps where no episode has begun, or where one would be over."""
         if not self.started:
             raise EpisodeOver("The market has not opened; call reset() first.")
-        check_rows(mechanisms)
-        if mechanisms.shape != (self.size,):
-            raise IllegalAction(f"Mechanisms of shape {mechanisms.shape} for {self.size} markets; expected one each.", "mechanism")
         last = int(self.markets["step"].max())
         if last + steps > self.config.episode_length:
             slot = int(self.markets["step"].argmax())
@@ -116,24 +119,20 @@ class MarketBatch:
                 " call reset() to begin the next one, or raise episode_length."
             )
 
+    def _check(self, mechanisms: Rows, steps: int) -> None:
+        if self.started:
+            check_rows(mechanisms)
+            if mechanisms.shape != (self.size,):
+                raise IllegalAction(f"Mechanisms of shape {mechanisms.shape} for {self.size} markets; expected one each.", "mechanism")
+        self.check_steps(steps)
+
     def copy(self) -> MarketBatch:
-        """The same markets at the same moment, to play on from without touching these."""
+        """A copy of these markets, to play on without changing them."""
         return copy.deepcopy(self)
 
 
-def share_out(work: Callable[[slice], Any], size: int, threads: int) -> None:
-    """Cut a batch into one slice per thread and run them side by side."""
-    cuts = np.linspace(0, size, threads + 1).astype(int)
-    slices = [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts) if b > a]
-    if len(slices) <= 1:
-        work(slice(0, size))
-        return
-    with ThreadPoolExecutor(len(slices)) as pool:
-        list(pool.map(work, slices))
-
-
 def open_markets(config: AuctionConfig, seeds: Sequence[int] | NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """Fresh markets, one per seed, and the model that they follow."""
+    """New markets, one per seed, and the model that they follow."""
     batch = MarketBatch(config, len(seeds))
     batch.seed(seeds)
     batch.reset()
@@ -141,10 +140,10 @@ def open_markets(config: AuctionConfig, seeds: Sequence[int] | NDArray[np.int64]
 
 
 def step_markets(markets: Rows, mechanisms: Rows, model: Rows) -> tuple[Rows, Rows]:
-    """The markets and outcomes after one step; `markets` stays as it was, so a search can try many mechanisms from one moment."""
+    """The markets and outcomes after one step; `markets` is not changed, so a search can try many mechanisms from one state."""
     check_rows(mechanisms)
     after, outcomes = markets.copy(), np.zeros(len(markets), OUTCOME)
-    rules.step_batch(after, mechanisms, model, np.zeros(1, DESK), outcomes)
+    rules.step_batch(after, mechanisms, model, np.zeros(1, WORKSPACE), outcomes)
     return after, outcomes
 
 

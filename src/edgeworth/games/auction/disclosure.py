@@ -1,6 +1,6 @@
-"""Who learns what: how the five `reveal_…` fields turn into information.
+"""Disclosure: what the five `reveal_…` fields tell whom.
 
-Publishing helps three readers at once, which is why no flag is simply good. Bidders learn to bid from it (full feedback makes a no-regret
+Publishing has three effects at once, so no flag is simply good. Bidders learn to bid from it (full feedback makes a no-regret
 learner converge in fifty sales, bandit feedback does not: √(T ln N / 2) against 2 √((e-1) T N ln N), Cesa-Bianchi and Lugosi 2006);
 newcomers fear a market they cannot see into (max-min ambiguity aversion, Gilboa and Schmeidler 1989); and a ring polices its members with
 it (Stigler 1964; Green and Porter 1984; Marmer, Shneyerov and Kaplan 2017 find no collusion in auctions that disclose very little).
@@ -65,7 +65,7 @@ def write_disclosure_terms(mechanism: Record, model: Record, terms: Record) -> N
 
 @compiled_apart
 def write_seen_bids(ladder: Record, position: Int, mechanism: Record, terms: Record, sale: Record) -> None:
-    """The rivals' highest bids as seen from a place on the ladder (`position` = lots: from none of the first), and how many are known.
+    """The rivals' highest bids as seen from a rank on the ladder (`position` = lots: from below the winners), and how many are known.
 
     All bids, or a histogram of them, show every bid that was handed in, void ones too. Prices show the bids that set them: under pay-as-bid
     the winners' own, else all but the best, which is guessed from the next one. The ceiling is what the unknown

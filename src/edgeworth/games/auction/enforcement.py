@@ -1,9 +1,9 @@
-"""Whom the rules punish, rightly and wrongly.
+"""Enforcement: who is fined for collusion, rightly and wrongly.
 
-A prohibition that is never punished is a permission: `teeth` runs from 0 (the ring is as good as legal) to 1. A losing bid near the
-reserve looks like a cover bid. Under `penalize_suspected` everybody who looks so may be fined; `penalize_confirmed` wants evidence, which
-disclosure provides, and rarely hits the innocent; `restrict` breaks coordination and fines a little. Every screen has false positives
-(Porter and Zona 1993; Bajari and Ye 2003): that is what separates suspicion from proof. Fines leave the market.
+A ban that is never enforced permits: `deterrence` runs from 0 (the ring is as good as legal) to 1. A losing bid near the reserve looks
+like a cover bid. Under `penalize_suspected` every such bid may be fined; `penalize_confirmed` needs evidence, which disclosure provides,
+and rarely fines the innocent; `restrict` hinders coordination and fines a little. Every screen has false positives (Porter and Zona 1993;
+Bajari and Ye 2003): that is what separates suspicion from proof. Fines leave the market.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import math
 from dataclasses import dataclass
 
 from edgeworth.compiled import Flag, Int, Real, Record, compiled_apart
-from edgeworth.games.auction.purposes import AUDIT, SCRUPLE, chance
+from edgeworth.games.auction.draws import AUDIT, SCRUPLE, chance
 from edgeworth.games.auction.vocabulary import ALLOW, PENALIZE_CONFIRMED, PENALIZE_SUSPECTED, RESTRICT
 
 
 @dataclass(frozen=True)
 class EnforcementModel:
-    """How often whom the screens find, and what that costs. Calibrated."""
+    """How often screens find the guilty and the innocent, and what a fine costs. Calibrated."""
 
     teeth_scale: float = 0.5
     """Collusion penalty at which a punishing policy is 1 - 1/e as good as its word."""
@@ -66,14 +66,14 @@ def draw_scruples(market: Record, model: Record) -> None:
 
 @compiled_apart
 def write_enforcement_terms(mechanism: Record, model: Record, terms: Record) -> None:
-    """Teeth, rates and fines under this mechanism."""
+    """Deterrence, rates and fines under this mechanism."""
     e = model.enforcement
     policy = mechanism.coalition_policy
-    guilty, innocent, teeth = 0.0, 0.0, 1.0 - math.exp(-mechanism.collusion_penalty / e.teeth_scale)
+    guilty, innocent, deterrence = 0.0, 0.0, 1.0 - math.exp(-mechanism.collusion_penalty / e.teeth_scale)
     if policy == ALLOW:
-        teeth = 0.0
+        deterrence = 0.0
     elif policy == RESTRICT:
-        teeth, guilty = 1.0, e.restrict_rate
+        deterrence, guilty = 1.0, e.restrict_rate
     elif policy == PENALIZE_SUSPECTED:
         guilty, innocent = e.suspected_rate, e.suspected_mistake
     elif policy == PENALIZE_CONFIRMED:
@@ -89,7 +89,7 @@ def write_enforcement_terms(mechanism: Record, model: Record, terms: Record) -> 
         detection += e.shill_identity
     if mechanism.reveal_competing_bids:
         detection += e.shill_bids
-    terms.teeth, terms.guilty_rate, terms.innocent_rate, terms.shill_detection = teeth, guilty, innocent, detection
+    terms.deterrence, terms.guilty_rate, terms.innocent_rate, terms.shill_detection = deterrence, guilty, innocent, detection
     terms.collusion_fine = 0.0 if policy == ALLOW else mechanism.collusion_penalty * e.fine_unit * terms.scale
     terms.shill_fine = mechanism.shill_penalty * e.fine_unit * terms.scale
 
@@ -102,14 +102,14 @@ def looks_like_cover(bid: Real, reserve: Real, model: Record) -> Flag:
 
 @compiled_apart
 def is_suspicious(sale: Record, i: Int, mechanism: Record, model: Record) -> Flag:
-    """Whether a bidder lost with a bid that looks like cover; who won and withdrew has not lost."""
+    """Whether a bidder lost with a bid that looks like cover; a winner who withdrew has not lost."""
     lost = not sale.served[i] and not sale.withdrew[i]
     return lost and looks_like_cover(sale.bid[i], mechanism.reserve_price, model)
 
 
 @compiled_apart
 def audit_losers(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
-    """Screen the losing bids; fine whom the policy fines; count what the ring will remember."""
+    """Screen the losing bids, fine by the policy, and count what the ring will remember."""
     caught, exposed = 0.0, 0.0
     for i in range(market.n):
         if not is_suspicious(sale, i, mechanism, model):
@@ -120,6 +120,7 @@ def audit_losers(market: Record, mechanism: Record, model: Record, terms: Record
         guilty = sale.covering[i]
         fined = chance(market, AUDIT, i) < (terms.guilty_rate if guilty else terms.innocent_rate)
         if fined:
+            sale.fined_as_cover[i] = True
             sale.surplus[i] -= terms.collusion_fine
             sale.fines += terms.collusion_fine
         if guilty:

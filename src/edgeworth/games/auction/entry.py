@@ -1,8 +1,8 @@
-"""Who comes: the decision to enter a sale, taken before the day's demand and the values are known (Levin and Smith 1994).
+"""Entry: the decision to come to a sale, taken before the day's demand and the values are known (Levin and Smith 1994).
 
-A bidder enters when the surplus it expects beats its cost of taking part, with a logit margin (McKelvey and Palfrey 1995). It expects
-the worse the less it can see (`disclosure`), fears a secret reserve, counts the burdens that the rules themselves lay on honest people
-(false fines, published bids, paperwork, withdrawal charges), and who was out last time needs a reason to come back.
+A bidder enters when the surplus it expects exceeds its cost of taking part, with a logit margin (McKelvey and Palfrey 1995). It expects
+less the less is published (`disclosure`) and where the reserve is secret, counts what the rules cost honest bidders (false fines,
+published bids, paperwork, withdrawal charges), and after staying away needs more to come back (hysteresis).
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import math
 from dataclasses import dataclass
 
 from edgeworth.compiled import Int, Real, Record, compiled_apart
-from edgeworth.games.auction.purposes import ENTRY, ENTRY_COST, SCREENING, chance
-from edgeworth.games.auction.quantal import chooses
+from edgeworth.games.auction.draws import ENTRY, ENTRY_COST, SCREENING, chance, chooses
 from edgeworth.games.auction.ring import is_willing
-from edgeworth.games.auction.shills import expected_trick_gain
+from edgeworth.games.auction.settlement import bargained_price
+from edgeworth.games.auction.shills import expected_shill_gain
 from edgeworth.games.auction.surplus import mean_bid, winning_value
-from edgeworth.games.auction.unsold import bargained_price
 from edgeworth.games.auction.vocabulary import COLLUDER, EXPLOITER, FIRST_PRICE, PENALIZE_CONFIRMED, RESTRICT, SECOND_PRICE, VCG
 
 REACH = 1.5
@@ -63,10 +62,10 @@ def draw_entry_costs(market: Record, model: Record) -> None:
 @compiled_apart
 def write_entry_terms(n: Int, mechanism: Record, model: Record, terms: Record) -> None:
     """What the rules cost every entrant: its privacy and paperwork, and the charge if it has to withdraw."""
-    hassle = model.entry.privacy_cost if mechanism.reveal_competing_bids else 0.0
+    cost = model.entry.privacy_cost if mechanism.reveal_competing_bids else 0.0
     if mechanism.coalition_policy == RESTRICT or mechanism.coalition_policy == PENALIZE_CONFIRMED:
-        hassle += model.entry.compliance_cost
-    terms.hassle = hassle * terms.scale
+        cost += model.entry.compliance_cost
+    terms.rules_cost = cost * terms.scale
     w = mechanism.withdrawal_penalty
     terms.withdrawal_charge = 2.0 * model.entry.expected_charge * terms.scale * w / (1.0 + w)
     terms.setter_share, terms.one_rival_less = 1.0 / n, 1.0 / (n - 1.0)
@@ -80,7 +79,7 @@ def weigh_entry(market: Record, mechanism: Record, model: Record, terms: Record)
         return
     for i in range(market.n):
         gain = expected_gain(market, mechanism, model, terms, i, model.bidders.ambiguity[market.type[i]])
-        terms.prospect[i] = gain - market.entry_cost[i] * terms.scale - terms.hassle
+        terms.prospect[i] = gain - market.entry_cost[i] * terms.scale - terms.rules_cost
 
 
 @compiled_apart
@@ -98,7 +97,7 @@ def decide_entry(market: Record, mechanism: Record, model: Record, terms: Record
         sale.present[i] = enters
         if enters:
             sale.entrants += 1
-            sale.costs += market.entry_cost[i] * terms.scale + terms.hassle
+            sale.costs += market.entry_cost[i] * terms.scale + terms.rules_cost
 
 
 @compiled_apart
@@ -120,7 +119,7 @@ def expected_gain(market: Record, mechanism: Record, model: Record, terms: Recor
     if is_willing(market, terms, i):
         gain += market.ring_gain
     elif market.type[i] == EXPLOITER:
-        gain += expected_trick_gain(market, mechanism, model, terms)
+        gain += expected_shill_gain(market, mechanism, model, terms)
     return gain
 
 

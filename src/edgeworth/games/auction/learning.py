@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from edgeworth.compiled import Array, Int, Real, Record, compiled_apart
-from edgeworth.games.auction.beliefs import believe_disclosure, believe_in_the_dark, believe_reserve, find_positions, remember_rivals
+from edgeworth.games.auction.beliefs import believe_disclosure, believe_own_result, believe_reserve, find_positions, remember_rivals
 from edgeworth.games.auction.disclosure import write_seen_bids
 from edgeworth.games.auction.surplus import surplus_slope
 from edgeworth.games.auction.vocabulary import FIRST_PRICE, NO_INFORMATION, TRUTHFUL
@@ -54,7 +54,7 @@ def learn_from_sale(market: Record, mechanism: Record, model: Record, terms: Rec
     for i in range(market.n):
         remember_rivals(market, i, model, sale)
     if terms.information == NO_INFORMATION:
-        learn_in_the_dark(market, mechanism, model, terms, sale)
+        learn_from_own_result(market, mechanism, model, terms, sale)
     else:
         learn_from_ladder(sale.ladder, False, market, mechanism, model, terms, sale)
         if sale.kept > 0:
@@ -77,11 +77,11 @@ def learn_from_ladder(ladder: Record, ring: bool, market: Record, mechanism: Rec
 
 
 @compiled_apart
-def learn_in_the_dark(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
-    """Everybody has only its own result; a winner knows what it paid, which teaches nothing about bidding where that is its own bid."""
+def learn_from_own_result(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+    """Learn where nothing is published: a winner knows what it paid, which teaches nothing about bidding where that is its own bid."""
     find_positions(sale.ladder, market.n, terms.lots, sale.position)
     for i in range(market.n):
-        believe_in_the_dark(market, i, mechanism.reserve_price, model, terms, sale)
+        believe_own_result(market, i, mechanism.reserve_price, model, terms, sale)
         won = sale.position[i] < sale.ladder.sold
         if won and market.type[i] != TRUTHFUL and mechanism.auction_type != FIRST_PRICE:
             move_shading(market, i, market.belief[i], mechanism, model, terms, sale.demand)

@@ -1,8 +1,12 @@
-"""What is for sale: graded lots, and what the seller could do with them.
+"""What is for sale: graded lots, what they are worth to the bidders, and what the seller could do with them.
 
 Every sale offers K lots of falling quality to bidders who each want one: sponsored-search positions, landing slots, pitches at a fair.
 A bidder with value v gets q_k v from lot k, and an unsold lot is worth s q_k to the seller. Several lots are what makes the three
 formats differ and a ring potent; the seller's own use is what makes an interior reserve efficient (Krishna 2010, section 2.5).
+
+Values are private and independent: v = z u with u uniform on [0, 1] and z the day's demand, uniform around 1. The bidders know the day,
+whoever sets the reserve does not, so no fixed reserve is right every day. Values do not depend on the mechanism: two mechanisms are
+always compared on the same market.
 
 Units: values, bids and prices are money per unit of quality; payments and surplus are money.
 """
@@ -13,6 +17,7 @@ import math
 from dataclasses import dataclass
 
 from edgeworth.compiled import Int, Real, Record, compiled_apart
+from edgeworth.games.auction.draws import DEMAND, VALUE, chance
 from edgeworth.games.auction.vocabulary import MAX_LOTS
 
 REFERENCE_SURPLUS = 0.0581597
@@ -31,6 +36,14 @@ class LotsModel:
     """Quality of a lot over that of the next better one; the decay of click rates by position is of this order."""
     seller_value: float = 0.12
     """Worth of an unsold lot to the seller, per unit of quality; the efficient reserve."""
+
+
+@dataclass(frozen=True)
+class DemandModel:
+    """How much the days differ."""
+
+    half_width: float = 0.25
+    """The day's demand is uniform on 1 ± this; the textbook limit sets it to 0."""
 
 
 @compiled_apart
@@ -68,3 +81,11 @@ def write_lots(n: Int, model: Record, terms: Record) -> None:
     terms.top_ratio = (n - 1.0) / max(n - 2.0, 0.5)
     terms.scale = max((first_best - revenue) / n, LEAST_SURPLUS) / REFERENCE_SURPLUS
     terms.usual_profit = max(revenue - model.lots.seller_value * total, LEAST_PROFIT)
+
+
+@compiled_apart
+def draw_values(market: Record, model: Record, sale: Record) -> None:
+    """The day's demand and every bidder's value."""
+    sale.demand = 1.0 + model.demand.half_width * (2.0 * chance(market, DEMAND, 0) - 1.0)
+    for i in range(market.n):
+        sale.value[i] = sale.demand * chance(market, VALUE, i)

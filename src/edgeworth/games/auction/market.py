@@ -1,8 +1,8 @@
-"""The market: five sales under one mechanism, wired from the modules beside this one.
+"""The market: a step of five sales under one mechanism, wired from the modules beside this one.
 
-A sale runs in the order of life: values are drawn, people decide whether to come, everybody writes a competitive bid, the ring and the
-shills do their work, the lots are cleared and settled, the losers are audited, and all who can see anything learn from it. `run_step`
-is the whole step of a designer; a researcher who wants to see every sale calls `open_step`, `run_sale` and `close_step` herself.
+A sale runs in this order: values are drawn, bidders decide whether to come, every entrant computes a competitive bid, the ring and the
+exploiters change theirs, the lots are cleared and settled, losers are audited, and everybody learns from what is published. `run_step` is
+a whole step of the designer; `open_step`, `run_sale` and `close_step` are its parts, for callers who look at every sale.
 """
 
 from __future__ import annotations
@@ -11,23 +11,20 @@ import math
 
 from edgeworth.compiled import Array, Int, Record, compiled_apart
 from edgeworth.games.auction.beliefs import begin_beliefs
-from edgeworth.games.auction.benchmark import measure_first_best
-from edgeworth.games.auction.bidding import write_competitive_bids
+from edgeworth.games.auction.bidders import write_competitive_bids
 from edgeworth.games.auction.disclosure import write_disclosure_terms
+from edgeworth.games.auction.draws import TIE_BREAK, chance
 from edgeworth.games.auction.enforcement import audit_losers, draw_scruples, write_enforcement_terms
 from edgeworth.games.auction.entry import decide_entry, draw_entry_costs, weigh_entry, write_entry_terms
 from edgeworth.games.auction.learning import begin_learning, learn_from_sale
-from edgeworth.games.auction.lots import write_lots
+from edgeworth.games.auction.lots import draw_values, write_lots
 from edgeworth.games.auction.pricing import clear
-from edgeworth.games.auction.purposes import TIE_BREAK, chance
-from edgeworth.games.auction.ring import begin_ring, remember_sale, run_ring, write_ring_terms
-from edgeworth.games.auction.ring_discipline import judge_cheats, serve_sentences, tempt_members
-from edgeworth.games.auction.scoring import enter_sale, open_tally, write_outcome
+from edgeworth.games.auction.ring import begin_ring, run_ring, write_ring_terms
+from edgeworth.games.auction.ring_discipline import remember_ring, tempt_members, write_discipline_terms
+from edgeworth.games.auction.scoring import enter_sale, measure_first_best, open_tally, write_outcome
+from edgeworth.games.auction.settlement import settle_awards, settle_unsold
 from edgeworth.games.auction.shills import measure_uplift, place_shills, remember_shills, settle_shills
-from edgeworth.games.auction.unsold import settle_unsold
-from edgeworth.games.auction.valuations import draw_values
-from edgeworth.games.auction.vocabulary import NEXT_IN_LINE, SALES_PER_STEP
-from edgeworth.games.auction.withdrawals import settle_awards
+from edgeworth.games.auction.vocabulary import NEXT_IN_LINE, NOBODY, SALES_PER_STEP
 
 
 @compiled_apart
@@ -50,21 +47,22 @@ def write_terms(n: Int, mechanism: Record, model: Record, terms: Record) -> None
     write_disclosure_terms(mechanism, model, terms)
     write_enforcement_terms(mechanism, model, terms)
     write_ring_terms(mechanism, model, terms)
+    write_discipline_terms(mechanism, model, terms)
     write_entry_terms(n, mechanism, model, terms)
 
 
 @compiled_apart
-def open_step(market: Record, mechanism: Record, model: Record, desk: Record) -> None:
-    """The designer has posted a mechanism."""
-    write_terms(market.n, mechanism, model, desk.terms)
-    weigh_entry(market, mechanism, model, desk.terms)
-    open_tally(market, desk.tally)
+def open_step(market: Record, mechanism: Record, model: Record, workspace: Record) -> None:
+    """Begin a step under the mechanism that the designer has posted."""
+    write_terms(market.n, mechanism, model, workspace.terms)
+    weigh_entry(market, mechanism, model, workspace.terms)
+    open_tally(market, workspace.tally)
 
 
 @compiled_apart
-def run_sale(market: Record, mechanism: Record, model: Record, desk: Record) -> None:
-    """One sale, from values to lessons."""
-    terms, sale, tally = desk.terms, desk.sale, desk.tally
+def run_sale(market: Record, mechanism: Record, model: Record, workspace: Record) -> None:
+    """One sale, from drawing values to learning."""
+    terms, sale, tally = workspace.terms, workspace.sale, workspace.tally
     begin_sale(market, model, terms, sale, tally)
     decide_entry(market, mechanism, model, terms, sale)
     write_competitive_bids(market, mechanism, model, sale)
@@ -72,21 +70,16 @@ def run_sale(market: Record, mechanism: Record, model: Record, desk: Record) -> 
     tempt_members(market, mechanism, model, terms, sale)
     place_shills(market, mechanism, model, terms, sale)
     settle_sale(market, mechanism, model, terms, sale, tally)
-    if not model.ring.frozen:
-        serve_sentences(market, sale)
-        if sale.members >= 2:
-            if sale.kept > 0:
-                judge_cheats(market, mechanism, model, terms, sale)
-            remember_sale(market, mechanism, model, terms, sale)
+    remember_ring(market, mechanism, model, terms, sale)
     remember_shills(market, model, sale)
     learn_from_sale(market, mechanism, model, terms, sale)
     enter_sale(market, mechanism, model, terms, sale, tally)
 
 
 @compiled_apart
-def run_sale_with_bids(market: Record, mechanism: Record, model: Record, desk: Record, bids: Array) -> None:
-    """The rest of a sale that has begun, when the bids come from outside; who bids 0 stays away. Nobody of the model learns."""
-    terms, sale, tally = desk.terms, desk.sale, desk.tally
+def run_sale_with_bids(market: Record, mechanism: Record, model: Record, workspace: Record, bids: Array) -> None:
+    """The rest of a sale that has begun, with bids from outside; a bid of 0 is staying away. No bidder of the model learns."""
+    terms, sale, tally = workspace.terms, workspace.sale, workspace.tally
     sale.entrants, sale.members, sale.kept, sale.cheats, sale.shills = 0, 0, 0, 0, 0
     sale.at_war, sale.costs = False, 0.0
     for i in range(market.n):
@@ -95,7 +88,7 @@ def run_sale_with_bids(market: Record, mechanism: Record, model: Record, desk: R
         sale.present[i] = bids[i] > 0.0
         if sale.present[i]:
             sale.entrants += 1
-            sale.costs += market.entry_cost[i] * terms.scale + terms.hassle
+            sale.costs += market.entry_cost[i] * terms.scale + terms.rules_cost
     sale.bids = market.n
     settle_sale(market, mechanism, model, terms, sale, tally)
     enter_sale(market, mechanism, model, terms, sale, tally)
@@ -103,16 +96,19 @@ def run_sale_with_bids(market: Record, mechanism: Record, model: Record, desk: R
 
 @compiled_apart
 def begin_sale(market: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
-    """A new day: values, their first best, and an empty account for everybody."""
+    """Begin a sale: values, their first best, and empty accounts."""
     market.sale += 1
     draw_values(market, model, sale)
     first_seat = math.floor(chance(market, TIE_BREAK, 0) * market.n)
     sale.ladder.first_seat, sale.trial.first_seat, sale.honest.first_seat = first_seat, first_seat, first_seat
     measure_first_best(market, model, terms, sale, tally)
     sale.welfare, sale.profit, sale.fines, sale.defaults = 0.0, 0.0, 0.0, 0.0
-    sale.took_turns = False
+    sale.took_turns, sale.uncoordinated, sale.mistaken_shill = False, False, NOBODY
     for i in range(market.n):
         sale.surplus[i], sale.won[i], sale.served[i], sale.withdrew[i] = 0.0, 0, False, False
+        sale.fined_as_shill[i], sale.fined_as_cover[i] = False, False
+    for k in range(terms.lots):
+        sale.withdrawn[k], sale.shock[k], sale.charge[k], sale.taker[k], sale.paid[k] = False, 1.0, 0.0, NOBODY, 0.0
 
 
 @compiled_apart
@@ -127,16 +123,16 @@ def settle_sale(market: Record, mechanism: Record, model: Record, terms: Record,
 
 
 @compiled_apart
-def close_step(market: Record, model: Record, desk: Record, outcome: Record) -> None:
-    """The step is over: score it."""
-    write_outcome(market, model, desk.terms, desk.tally, outcome)
+def close_step(market: Record, model: Record, workspace: Record, outcome: Record) -> None:
+    """Score the step that is over."""
+    write_outcome(market, model, workspace.terms, workspace.tally, outcome)
     market.step += 1
 
 
 @compiled_apart
-def run_step(market: Record, mechanism: Record, model: Record, desk: Record, outcome: Record) -> None:
+def run_step(market: Record, mechanism: Record, model: Record, workspace: Record, outcome: Record) -> None:
     """One step of the designer: a mechanism, five sales, a score."""
-    open_step(market, mechanism, model, desk)
+    open_step(market, mechanism, model, workspace)
     for _ in range(SALES_PER_STEP):
-        run_sale(market, mechanism, model, desk)
-    close_step(market, model, desk, outcome)
+        run_sale(market, mechanism, model, workspace)
+    close_step(market, model, workspace, outcome)

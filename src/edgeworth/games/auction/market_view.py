@@ -1,8 +1,8 @@
 """What a designer sees of its market: the last five steps (mechanism, scores, what was seen of the bidders) and the clock.
 
-The rules keep what the *bidders* remember. What a designer has been shown is kept in a `Notebook` beside the batch: a fresh page when an
-episode begins, a line after every step. A `MarketView` is a page of it before the next step, for N markets at once; `observation_of` is
-the same for one market under the public names of the environments.
+The rules keep what the *bidders* remember. What a designer has been shown is kept in a `Notebook` beside the batch, which is cleared when
+an episode begins and gets a line after every step. A `MarketView` holds what is visible before the next step, for N markets at once;
+`observation_of` gives it for one market under the public names of the environments.
 """
 
 from __future__ import annotations
@@ -33,10 +33,15 @@ PROXY_LIMITS = np.array(
     ]
 )
 
-FIRST_PROXY, FIRST_DIAGNOSTIC = len(SCORES), len(SCORES) + len(PROXIES)
-FIRST_FIELD = FIRST_DIAGNOSTIC
-"""A line of a notebook: scores, proxies, and the fields of the mechanism as numbers."""
-LINE = FIRST_FIELD + len(FIELDS)
+SEEN = (*SCORES, *PROXIES)
+"""What a designer sees of a step, besides its mechanism: the first numbers of an outcome."""
+FIRST_PROXY, FIRST_DIAGNOSTIC = len(SCORES), len(SEEN)
+LINE = (*SEEN, *FIELDS)
+"""The columns of a line of a notebook: scores, proxies, and the fields of the mechanism as numbers."""
+SCORE_COLUMNS = slice(0, FIRST_PROXY)
+PROXY_COLUMNS = slice(FIRST_PROXY, len(SEEN))
+SEEN_COLUMNS = slice(0, len(SEEN))
+FIELD_COLUMNS = slice(len(SEEN), len(LINE))
 FIELD_LIMITS = np.array(LIMITS, np.float64)
 ALL = slice(None)
 
@@ -125,20 +130,20 @@ class Notebook:
 
     def __init__(self, batch: MarketBatch) -> None:
         self.batch = batch
-        self.lines = np.zeros((batch.size, RECENT_STEPS, LINE))
-        """The last steps of every market, oldest first: scores, proxies, mechanism; zeros where none was."""
+        self.lines = np.zeros((batch.size, RECENT_STEPS, len(LINE)))
+        """The last steps of every market, oldest first, with the columns of `LINE`; zeros where none was."""
 
     def open(self, chosen: slice | NDArray[np.bool_] = ALL) -> None:
-        """A fresh page for all markets, or for the chosen ones, whose episode has just begun."""
+        """Clear the lines of all markets, or of the chosen ones, whose episode has just begun."""
         self.lines[chosen] = 0.0
 
     def write(self, mechanisms: Rows, played: slice | NDArray[np.bool_] = ALL) -> None:
         """Note the step just played: the mechanisms it was played under, and its outcomes, which the batch holds."""
         self.lines[played, :-1] = self.lines[played, 1:]
         last, outcomes = self.lines[:, -1], outcome_table(self.batch.outcomes)[played]
-        last[played, :FIRST_PROXY] = outcomes[:, :FIRST_PROXY]
-        last[played, FIRST_PROXY:FIRST_FIELD] = np.minimum(outcomes[:, FIRST_PROXY:FIRST_DIAGNOSTIC], PROXY_LIMITS)
-        last[played, FIRST_FIELD:] = mechanism_table(mechanisms[played])
+        last[played, SCORE_COLUMNS] = outcomes[:, SCORE_COLUMNS]
+        last[played, PROXY_COLUMNS] = np.minimum(outcomes[:, PROXY_COLUMNS], PROXY_LIMITS)
+        last[played, FIELD_COLUMNS] = mechanism_table(mechanisms[played])
 
     def view(self, slots: slice = ALL) -> MarketView:
         """What may be seen now of all markets, or of some; a copy, which later steps leave alone."""
@@ -150,7 +155,7 @@ class Notebook:
             int(steps[0]),
             config.episode_length,
             config.n_agents,
-            lines[..., :FIRST_PROXY].copy(),
-            lines[..., FIRST_PROXY:FIRST_FIELD].copy(),
-            lines[..., FIRST_FIELD:].copy(),
+            recent=lines[..., SCORE_COLUMNS].copy(),
+            recent_proxies=lines[..., PROXY_COLUMNS].copy(),
+            recent_mechanisms=lines[..., FIELD_COLUMNS].copy(),
         )

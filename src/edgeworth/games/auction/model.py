@@ -16,40 +16,22 @@ from numpy.typing import NDArray
 
 from edgeworth.errors import InvalidOption, UnknownKey
 from edgeworth.games.auction.beliefs import BeliefModel
-from edgeworth.games.auction.bidders.colluder import Colluder
-from edgeworth.games.auction.bidders.dropout import Dropout
-from edgeworth.games.auction.bidders.exploiter import Exploiter, ExploiterModel
-from edgeworth.games.auction.bidders.profile import BidderProfile
-from edgeworth.games.auction.bidders.shader import Shader
-from edgeworth.games.auction.bidders.truthful import Truthful
+from edgeworth.games.auction.bidders import BidderProfile, BiddersModel, ExploiterModel
 from edgeworth.games.auction.disclosure import DisclosureModel
 from edgeworth.games.auction.enforcement import EnforcementModel
 from edgeworth.games.auction.entry import EntryModel
 from edgeworth.games.auction.learning import LearningModel
-from edgeworth.games.auction.lots import LotsModel
+from edgeworth.games.auction.lots import DemandModel, LotsModel
 from edgeworth.games.auction.ring import RingModel
 from edgeworth.games.auction.scoring import ScoreModel
+from edgeworth.games.auction.settlement import UnsoldModel, WithdrawalModel
 from edgeworth.games.auction.shills import ShillModel
 from edgeworth.games.auction.state import record
-from edgeworth.games.auction.unsold import UnsoldModel
-from edgeworth.games.auction.valuations import DemandModel
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
-from edgeworth.games.auction.withdrawals import WithdrawalModel
 from edgeworth.validation import build
 
 ADAPTING = ("learning", "ring", "entry")
 """What can be frozen."""
-
-
-@dataclass(frozen=True)
-class BiddersModel:
-    """The profiles of the five types."""
-
-    truthful: Truthful = field(default_factory=Truthful)
-    shader: Shader = field(default_factory=Shader)
-    colluder: Colluder = field(default_factory=Colluder)
-    dropout: Dropout = field(default_factory=Dropout)
-    exploiter: Exploiter = field(default_factory=Exploiter)
 
 
 @dataclass(frozen=True)

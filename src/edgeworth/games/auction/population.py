@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from edgeworth.compiled import Array, Int, Record, compiled_apart
 from edgeworth.errors import InvalidOption, UnknownKey, UnknownName
-from edgeworth.games.auction.purposes import POPULATION_ROW, POPULATION_SHARES, ROUNDING, SEATING, SWAP, chance
+from edgeworth.games.auction.draws import POPULATION_ROW, POPULATION_SHARES, ROUNDING, SEATING, SWAP, chance
 from edgeworth.games.auction.state import record
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, COLLUDER, SHADER
 from edgeworth.seeding import generator

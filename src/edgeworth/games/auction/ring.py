@@ -5,7 +5,7 @@ bid for their lots; the others place cover bids just above the reserve. A knock-
 (Asker 2010), but lower the bids that set each other's prices. The ring weighs three plans, competing, keeping its share of the lots,
 or keeping one fewer, by exponential weights on what each would have earned, fines included, so it breaks up when punished in expectation.
 A legal ring is strong: it always finds its best members (Graham and Marshall 1987); under `restrict` most sales go uncoordinated.
-What keeps members from cheating stands in `ring_discipline`.
+What keeps members from cheating, and what the ring remembers, stands in `ring_discipline`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import math
 from dataclasses import dataclass
 
 from edgeworth.compiled import Flag, Int, Real, Record, compiled_apart
-from edgeworth.games.auction.beliefs import guessed_bid
+from edgeworth.games.auction.beliefs import prior_bid
+from edgeworth.games.auction.draws import RING_ARM, RING_COORDINATION, RING_GUESS, RING_ORDER, chance
 from edgeworth.games.auction.enforcement import looks_like_cover
 from edgeworth.games.auction.pricing import clear
-from edgeworth.games.auction.purposes import FIRST_GUESS, RING_ARM, RING_COORDINATION, RING_ORDER, chance
 from edgeworth.games.auction.vocabulary import (
     COLLUDER,
     COMPETE,
@@ -30,12 +30,11 @@ from edgeworth.games.auction.vocabulary import (
 )
 
 ROUNDING = 1e-9
-HIGHEST_GUESS = 0.9
 
 
 @dataclass(frozen=True)
 class RingModel:
-    """How a ring plans and remembers. Calibrated, except where a source is named. "Covert" is a ring with all teeth against it."""
+    """How a ring plans and remembers. Calibrated, except where a source is named. "Covert" is a ring under full deterrence."""
 
     frozen: bool = False
     """The ring remembers nothing: no new plans, wars, expulsions or guesses."""
@@ -109,37 +108,25 @@ class RingModel:
 
 @compiled_apart
 def write_ring_terms(mechanism: Record, model: Record, terms: Record) -> None:
-    """How a ring works under this mechanism: between its legal and its covert form, by the teeth of the policy."""
+    """How a ring works under this mechanism: between its legal and its covert form, by how far the policy deters."""
     r = model.ring
-    teeth = terms.teeth
-    lawful = 1.0 - teeth
+    deterrence = terms.deterrence
+    lawful = 1.0 - deterrence
     covert = r.knockout_restrict if mechanism.coalition_policy == RESTRICT else r.knockout_covert
     terms.lawful = lawful
-    terms.knockout = lawful + teeth * covert
+    terms.knockout = lawful + deterrence * covert
     terms.ring_overbid = r.overbid * terms.knockout
-    terms.price_squeeze = r.squeeze_always + lawful * r.squeeze_legal + teeth * r.squeeze_informed * r.squeeze_sight[terms.information]
-    terms.first_price_cut = lawful * r.first_price_cut_legal + teeth * r.first_price_cut
-    blind = 1.0 - r.attribution
-    if mechanism.reveal_competing_bids:
-        blind *= 1.0 - r.attribution_bids
-    if mechanism.reveal_winner_identity:
-        blind *= 1.0 - r.attribution_identity
-    terms.attribution = 1.0 - teeth * blind
-    unnoticed = 1.0
-    if mechanism.reveal_clearing_price:
-        unnoticed *= 1.0 - r.notice_price
-    if mechanism.reveal_bid_distribution:
-        unnoticed *= 1.0 - r.notice_distribution
-    terms.notice = 1.0 - unnoticed
+    terms.price_squeeze = r.squeeze_always + lawful * r.squeeze_legal + deterrence * r.squeeze_informed * r.squeeze_sight[terms.information]
+    terms.first_price_cut = lawful * r.first_price_cut_legal + deterrence * r.first_price_cut
 
 
 @compiled_apart
 def begin_ring(market: Record, model: Record) -> None:
-    """A ring at the start of an episode: without plans and without a grudge."""
+    """A ring at the start of an episode: no plans, no war, nobody expelled."""
     market.ring_met, market.ring_gain = False, 0.0
     for plan in range(RING_ARMS):
         market.ring_score[plan] = 0.0
-    market.ring_guess = model.ring.first_guess + model.ring.guess_spread * (2.0 * chance(market, FIRST_GUESS, 0) - 1.0)
+    market.ring_guess = model.ring.first_guess + model.ring.guess_spread * (2.0 * chance(market, RING_GUESS, 0) - 1.0)
     market.ring_fining = model.ring.first_fining
     market.war_left = 0.0
     market.turn = 0
@@ -159,8 +146,9 @@ def run_ring(market: Record, mechanism: Record, model: Record, terms: Record, sa
         if not market.ring_met:
             expect_gains(market, mechanism, model, terms, sale)
         judge_plans(market, mechanism, model, terms, sale)
-        failed = mechanism.coalition_policy == RESTRICT and chance(market, RING_COORDINATION, 0) < model.ring.restrict_failure
-        if not at_war and not failed:
+        restricted = mechanism.coalition_policy == RESTRICT
+        sale.uncoordinated = restricted and chance(market, RING_COORDINATION, 0) < model.ring.restrict_failure
+        if not at_war and not sale.uncoordinated:
             sale.plan = choose_plan(market, model)
             sale.kept = lots_kept(sale.plan, market.n, terms.lots, sale.members)
     sale.at_war = at_war
@@ -245,13 +233,13 @@ def ring_bid(mechanism: Record, terms: Record, sale: Record, i: Int, kept: Int) 
 
 @compiled_apart
 def expect_gains(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
-    """Before its first sale the ring weighs its plans against outsiders who bid what anybody would guess of so many truthful ones."""
+    """Before its first sale the ring weighs its plans against outsiders who bid as the prior of so many truthful ones says."""
     outsiders = sale.entrants - sale.members
     better = 0
     for i in range(market.n):
         sale.trial_bid[i] = 0.0
         if sale.present[i] and not sale.member[i]:
-            sale.trial_bid[i] = sale.demand * guessed_bid(better, outsiders)
+            sale.trial_bid[i] = sale.demand * prior_bid(better, outsiders)
             better += 1
     reserve = known_reserve(market, mechanism)
     compete = plan_profit(COMPETE, market, mechanism, model, terms, sale, reserve, sale.trial)
@@ -308,21 +296,3 @@ def choose_plan(market: Record, model: Record) -> Int:
     if point < compete:
         return COMPETE
     return KEEP_SHARE if point < compete + share else KEEP_FEWER
-
-
-@compiled_apart
-def remember_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
-    """What the ring takes from a sale: profits of its plans, worth of membership, fining, the secret reserve, whose turn is next."""
-    r = model.ring
-    if sale.kept > 0:
-        if sale.exposed > 0.0:
-            market.ring_fining += r.fining_rate * (sale.caught / sale.exposed - market.ring_fining)
-        if not mechanism.reveal_reserve:
-            change = r.guess_up if sale.ladder.sold < terms.lots else -r.guess_down
-            market.ring_guess = min(max(market.ring_guess + change, 0.0), HIGHEST_GUESS)
-    if sale.took_turns:
-        market.turn += 1
-    for plan in range(RING_ARMS):
-        market.ring_score[plan] = r.plan_memory * market.ring_score[plan] + sale.plan_profit[plan] - sale.plan_profit[COMPETE]
-    gain = sale.plan_profit[sale.plan] - sale.plan_profit[COMPETE]
-    market.ring_gain += r.gain_rate * (gain / sale.members - market.ring_gain)

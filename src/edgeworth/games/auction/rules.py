@@ -1,13 +1,13 @@
 """The rules of the auction game, as compiled functions over batches of markets.
 
-`reset_batch` opens markets, `step_batch` runs one step of each, `play_constant` whole episodes under one mechanism each, `play_schedule`
-under one mechanism per step. All randomness hangs on the market's own key, so batches can be cut, copied and threaded at will.
+`reset_batch` opens markets, `step_batch` runs one step of each, `play_batch` several steps under one mechanism per step. All randomness
+depends on the market's own key, so batches can be cut, copied and threaded.
 """
 
 from __future__ import annotations
 
 from edgeworth.compiled import Array, Int, Record, compiled_apart
-from edgeworth.games.auction.market import begin_market, begin_sale, close_step, open_step, run_sale, run_sale_with_bids, run_step
+from edgeworth.games.auction.market import begin_market, run_step
 from edgeworth.games.auction.population import draw_types
 from edgeworth.seeding import stream_key
 
@@ -32,55 +32,16 @@ def reset_batch(markets: Array, models: Array, populations: Array, n: Int, chose
 
 
 @compiled_apart
-def step_batch(markets: Array, mechanisms: Array, models: Array, desks: Array, outcomes: Array) -> None:
-    """One step of every market; `desks` is a working space of one."""
+def step_batch(markets: Array, mechanisms: Array, models: Array, workspaces: Array, outcomes: Array) -> None:
+    """One step of every market; `models` and `workspaces` hold one record each."""
     for e in range(markets.shape[0]):
-        run_step(markets[e], mechanisms[e], models[0], desks[0], outcomes[e])
+        run_step(markets[e], mechanisms[e], models[0], workspaces[0], outcomes[e])
 
 
 @compiled_apart
-def play_constant(markets: Array, mechanisms: Array, models: Array, desks: Array, outcomes: Array, steps: Int, scores: Array) -> None:
-    """Whole episodes under one mechanism each: the score of every step, with the last step's outcome."""
+def play_batch(markets: Array, schedules: Array, models: Array, workspaces: Array, outcomes: Array, scores: Array) -> None:
+    """Several steps of every market, under one mechanism per step: the score of every step, with the last step's outcome."""
     for e in range(markets.shape[0]):
-        for t in range(steps):
-            run_step(markets[e], mechanisms[e], models[0], desks[0], outcomes[e])
+        for t in range(schedules.shape[1]):
+            run_step(markets[e], schedules[e, t], models[0], workspaces[0], outcomes[e])
             scores[e, t] = outcomes[e].composite
-
-
-@compiled_apart
-def play_schedule(markets: Array, schedules: Array, models: Array, desks: Array, outcomes: Array, steps: Int, scores: Array) -> None:
-    """Whole episodes under a mechanism per step: the score of every step, with the last step's outcome."""
-    for e in range(markets.shape[0]):
-        for t in range(steps):
-            run_step(markets[e], schedules[e, t], models[0], desks[0], outcomes[e])
-            scores[e, t] = outcomes[e].composite
-
-
-@compiled_apart
-def open_step_of(markets: Array, mechanisms: Array, models: Array, desks: Array) -> None:
-    """Post a mechanism in the first market, to run its sales one by one."""
-    open_step(markets[0], mechanisms[0], models[0], desks[0])
-
-
-@compiled_apart
-def run_sale_of(markets: Array, mechanisms: Array, models: Array, desks: Array) -> None:
-    """One sale with the bidders of the model."""
-    run_sale(markets[0], mechanisms[0], models[0], desks[0])
-
-
-@compiled_apart
-def begin_sale_of(markets: Array, models: Array, desks: Array) -> None:
-    """Draw the values of a sale whose bids come from outside."""
-    begin_sale(markets[0], models[0], desks[0].terms, desks[0].sale, desks[0].tally)
-
-
-@compiled_apart
-def run_sale_with_bids_of(markets: Array, mechanisms: Array, models: Array, desks: Array, bids: Array) -> None:
-    """Run the begun sale with those bids."""
-    run_sale_with_bids(markets[0], mechanisms[0], models[0], desks[0], bids)
-
-
-@compiled_apart
-def close_step_of(markets: Array, models: Array, desks: Array, outcomes: Array) -> None:
-    """Score the step."""
-    close_step(markets[0], models[0], desks[0], outcomes[0])

@@ -1,7 +1,7 @@
-"""One market watched from within: sale by sale, with the bidders of the model or with bids from outside.
+"""One market, run sale by sale, with the bidders of the model or with bids from outside.
 
-`SaleRoom` runs the same compiled sales as a batch does and leaves each of them on the desk to be read: for the story of a market, for
-playing a bidder oneself, and for the tests that look inside.
+`SaleRoom` runs the same compiled sales as a batch does and keeps each of them readable: for the story of a market, for environments whose
+bidders are learners, and for tests of single sales.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import EpisodeOver, IllegalAction
-from edgeworth.games.auction import rules
-from edgeworth.games.auction.action import DaedalusAction, action_of, check_rows, mechanism_rows
+from edgeworth.games.auction import market as rules
+from edgeworth.games.auction.action import DaedalusAction, action_of, mechanism_rows
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.state import MECHANISM
 from edgeworth.games.auction.vocabulary import SALES_PER_STEP
@@ -42,15 +42,21 @@ class SaleRoom:
         return state
 
     @property
+    def workspace(self) -> np.void:
+        """The terms, the last sale and the tally of the step."""
+        workspace: np.void = self.batch.workspace[0]
+        return workspace
+
+    @property
     def sale(self) -> np.void:
-        """The sale on the desk, as it happened."""
-        sale: np.void = self.batch.desk[0]["sale"]
+        """The last sale."""
+        sale: np.void = self.workspace["sale"]
         return sale
 
     @property
     def terms(self) -> np.void:
         """What follows from the mechanism in force."""
-        terms: np.void = self.batch.desk[0]["terms"]
+        terms: np.void = self.workspace["terms"]
         return terms
 
     @property
@@ -70,18 +76,16 @@ class SaleRoom:
             raise EpisodeOver(f"{self.sales_left} sales of this step are still to be held; run them before posting another mechanism.")
         if self.market["step"] >= self.batch.config.episode_length:
             raise EpisodeOver(f"The episode has {self.batch.config.episode_length} steps, all of them played; open another sale room.")
-        rows = mechanism_rows([mechanism])
-        check_rows(rows)
-        self.mechanisms = rows
-        rules.open_step_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk)
+        self.mechanisms = mechanism_rows([mechanism])
+        rules.open_step(self.market, self.mechanisms[0], self.batch.model[0], self.workspace)
         self.sales_left = SALES_PER_STEP
 
     def run_sale(self) -> np.void:
-        """Hold the next sale with the bidders of the model; a copy of it as it happened. The fifth scores the step."""
+        """Hold the next sale with the bidders of the model; a copy of its record. The fifth scores the step."""
         self._refuse_without_sales()
         if self.values_drawn:
             raise EpisodeOver("The values of this sale are drawn and its bids awaited; call run_sale_with_bids().")
-        rules.run_sale_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk)
+        rules.run_sale(self.market, self.mechanisms[0], self.batch.model[0], self.workspace)
         self._count_down()
         return copy.deepcopy(self.sale)
 
@@ -89,13 +93,12 @@ class SaleRoom:
         """Begin a sale whose bids come from outside; what the lots are worth to each bidder. Asking again changes nothing."""
         self._refuse_without_sales()
         if not self.values_drawn:
-            rules.begin_sale_of(self.batch.markets, self.batch.model, self.batch.desk)
+            rules.begin_sale(self.market, self.batch.model[0], self.terms, self.sale, self.workspace["tally"])
             self.values_drawn = True
-        n = self.batch.config.n_agents
-        return np.array(self.sale["value"][:n])
+        return np.array(self.sale["value"][: self.batch.config.n_agents])
 
     def run_sale_with_bids(self, bids: NDArray[np.float64]) -> np.void:
-        """Hold the sale just begun with those bids, one per bidder, 0 for none; a copy of it as it happened."""
+        """Hold the sale just begun with those bids, one per bidder, 0 for none; a copy of its record."""
         self._refuse_without_sales()
         if not self.values_drawn:
             raise EpisodeOver("This sale has not begun; call draw_values() first.")
@@ -103,7 +106,7 @@ class SaleRoom:
         bids = np.asarray(bids, np.float64)
         if bids.shape != (n,) or not np.isfinite(bids).all() or (bids < 0.0).any():
             raise IllegalAction(f"Bids are {bids.tolist()}; expected {n} numbers, 0 or more.", "bid")
-        rules.run_sale_with_bids_of(self.batch.markets, self.mechanisms, self.batch.model, self.batch.desk, bids)
+        rules.run_sale_with_bids(self.market, self.mechanisms[0], self.batch.model[0], self.workspace, bids)
         self.values_drawn = False
         self._count_down()
         return copy.deepcopy(self.sale)
@@ -115,4 +118,4 @@ class SaleRoom:
     def _count_down(self) -> None:
         self.sales_left -= 1
         if not self.sales_left:
-            rules.close_step_of(self.batch.markets, self.batch.model, self.batch.desk, self.batch.outcomes)
+            rules.close_step(self.market, self.batch.model[0], self.workspace, self.outcome)

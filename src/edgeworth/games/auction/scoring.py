@@ -1,7 +1,8 @@
 """What a step is worth: R = welfare · fairness · participation · stability, each in [0, 1].
 
-Every part is measured against the competitive market on the same draws (`benchmark`), so that luck cancels and the ideal market scores
-exactly 1.
+Every part is measured against the first best on the same draws: everybody is present and truthful, the auction is VCG, and the reserve is
+the seller's own value. That market defines the welfare that was to be had, the seller's competitive profit, and the surplus each bidder is
+entitled to; so luck in the values cancels, and the ideal market scores exactly 1.
 
 * **welfare** W: realised value, kept lots included, less what taking part cost those who came, over the first best, less what it costs
   everybody to come.
@@ -22,7 +23,8 @@ from dataclasses import dataclass
 
 from edgeworth.compiled import Array, Int, Real, Record, compiled_apart
 from edgeworth.games.auction.enforcement import looks_like_cover
-from edgeworth.games.auction.vocabulary import SALES_PER_STEP, TRUTHFUL
+from edgeworth.games.auction.pricing import clear
+from edgeworth.games.auction.vocabulary import SALES_PER_STEP, TRUTHFUL, VCG
 
 NEGLIGIBLE = 1e-9
 LEAST_SHARE, MOST_SHARE = 0.02, 0.98
@@ -58,6 +60,25 @@ def open_tally(market: Record, tally: Record) -> None:
     if market.has_past:
         tally.welfare_series[0], tally.profit_series[0] = market.last_welfare, market.last_profit
         tally.points = 1
+
+
+@compiled_apart
+def measure_first_best(market: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
+    """First-best welfare and competitive profit of this sale; each bidder's entitlement is added to the step's."""
+    own = model.lots.seller_value
+    ladder = sale.trial
+    clear(sale.value, market.n, terms.lots + 1, VCG, own, terms, ladder)
+    welfare, profit = 0.0, ladder.revenue
+    for k in range(terms.lots):
+        if k < ladder.sold:
+            worth = terms.quality[k] * ladder.bid[k]
+            welfare += worth
+            profit -= terms.quality[k] * own
+            tally.entitlement[ladder.seat[k]] += worth - ladder.payment[k]
+        else:
+            welfare += terms.quality[k] * own
+    sale.first_best = welfare
+    sale.competitive_profit = profit
 
 
 @compiled_apart

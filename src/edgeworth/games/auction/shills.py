@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from edgeworth.compiled import Int, Real, Record, compiled_apart
+from edgeworth.games.auction.draws import SHILL_DECISION, SHILL_DETECTION, SHILL_LEVEL, SHILL_MISTAKE, chance, logistic
 from edgeworth.games.auction.pricing import clear
-from edgeworth.games.auction.purposes import SHILL_DECISION, SHILL_DETECTION, SHILL_LEVEL, SHILL_MISTAKE, chance
-from edgeworth.games.auction.quantal import logistic
 from edgeworth.games.auction.vocabulary import EXPLOITER, FIRST_PRICE
 
 
@@ -40,19 +39,18 @@ class ShillModel:
 
 
 @compiled_apart
-def daring(market: Record, mechanism: Record, model: Record, terms: Record) -> Real:
-    """The chance that an exploiter bids under a false name: what it hopes for against what it fears."""
+def shill_chance(market: Record, mechanism: Record, model: Record, terms: Record) -> Real:
+    """The chance that an exploiter bids under a false name, by expected gain and cost."""
     if mechanism.auction_type == FIRST_PRICE:
         return 0.0
-    hope = market.shill_gain
-    fear = terms.shill_detection * terms.shill_fine + model.shills.default_fear * mechanism.withdrawal_penalty
-    return logistic((hope - fear) / model.shills.decision_scale)
+    cost = terms.shill_detection * terms.shill_fine + model.shills.default_fear * mechanism.withdrawal_penalty
+    return logistic((market.shill_gain - cost) / model.shills.decision_scale)
 
 
 @compiled_apart
-def expected_trick_gain(market: Record, mechanism: Record, model: Record, terms: Record) -> Real:
+def expected_shill_gain(market: Record, mechanism: Record, model: Record, terms: Record) -> Real:
     """What an exploiter expects its false names to bring: kickbacks less defaults and fines."""
-    return daring(market, mechanism, model, terms) * (market.shill_gain - terms.shill_detection * terms.shill_fine)
+    return shill_chance(market, mechanism, model, terms) * (market.shill_gain - terms.shill_detection * terms.shill_fine)
 
 
 @compiled_apart
@@ -61,7 +59,7 @@ def place_shills(market: Record, mechanism: Record, model: Record, terms: Record
     sale.shills = 0
     if market.count[EXPLOITER] == 0:
         return
-    shilling = daring(market, mechanism, model, terms)
+    shilling = shill_chance(market, mechanism, model, terms)
     for i in range(market.n):
         rigs = sale.kept > 0 and sale.member[i]
         if market.type[i] == EXPLOITER and sale.present[i] and not rigs and chance(market, SHILL_DECISION, i) < shilling:
@@ -98,7 +96,7 @@ def measure_uplift(market: Record, mechanism: Record, terms: Record, sale: Recor
 
 @compiled_apart
 def settle_shills(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
-    """Kickbacks for those who shilled, fines for those found out, and now and then for the honest loser who set the price."""
+    """Kickbacks for shilling, fines for those detected, and sometimes, wrongly, for the honest loser who set the price."""
     if mechanism.auction_type == FIRST_PRICE:
         return
     for j in range(sale.shills):
@@ -107,18 +105,20 @@ def settle_shills(market: Record, mechanism: Record, model: Record, terms: Recor
         sale.surplus[i] += kickback
         sale.profit -= kickback
         if chance(market, SHILL_DETECTION, i) < terms.shill_detection:
+            sale.fined_as_shill[i] = True
             sale.surplus[i] -= terms.shill_fine
             sale.fines += terms.shill_fine
     if sale.ladder.sold < sale.ladder.ranked:
         price_setter = sale.ladder.seat[sale.ladder.sold]
         if price_setter < market.n and chance(market, SHILL_MISTAKE, 0) < model.enforcement.shill_mistake:
+            sale.mistaken_shill = price_setter
             sale.surplus[price_setter] -= terms.shill_fine
             sale.fines += terms.shill_fine
 
 
 @compiled_apart
 def remember_shills(market: Record, model: Record, sale: Record) -> None:
-    """What exploiters take from a sale in which they shilled."""
+    """What exploiters learn from a sale in which they shilled."""
     if sale.shills > 0 and not model.learning.frozen:
         brought = (model.shills.kickback * sale.uplift - sale.defaults) / sale.shills
         market.shill_gain += model.shills.gain_rate * (brought - market.shill_gain)

@@ -1,9 +1,8 @@
-"""What the market reads and writes: records of NumPy, one per market.
+"""The records that the market's rules read and write.
 
 A batch is an array of MARKET records: NumPy shows each field as an array over the batch (`markets["entry_cost"]` has shape (N, 16)),
-compiled code sees one market by name. MECHANISM is what the designer posts. A DESK is the working space of whoever runs a market: the
-TERMS that follow from a mechanism, the SALE in progress, and the TALLY of the step; it holds nothing that lasts. An OUTCOME is a scored
-step.
+compiled code reads one market's fields by name. MECHANISM is what the designer posts. A WORKSPACE holds what a step needs and what is gone
+after it: the TERMS that follow from a mechanism, the SALE in progress, and the TALLY of the step. An OUTCOME is a scored step.
 
 The records are of NumPy's `record` kind, so that the same source runs compiled and as plain Python.
 """
@@ -47,7 +46,7 @@ MECHANISM = record(
         ("coalition_policy", np.int64),
     ]
 )
-"""The eleven fields; types and policies as their place in `vocabulary`."""
+"""The eleven fields; types and policies as their number in `vocabulary`."""
 
 MARKET = record(
     [
@@ -70,7 +69,7 @@ MARKET = record(
         ("practised", np.float64),  # sales held in it
         ("belief", np.float64, (N, K)),  # k-th highest rival bid, in units of the day's demand
         ("rivals_met", np.float64, (N,)),  # how many came, as far as a bidder knows
-        ("rival_level", np.float64, (N,)),  # the rivals' shading, as far as a bidder's own results tell
+        ("rival_level", np.float64, (N,)),  # the rivals' shading, as estimated from a bidder's own results
         ("reserve_belief", np.float64),  # what the market thinks a secret reserve is
         ("expelled_left", np.float64, (N,)),  # sales that an expelled ring member stays out
         ("ring_met", np.bool_),  # whether the ring has planned a sale yet
@@ -98,7 +97,7 @@ TERMS = record(
         ("information", np.int64),
         ("feedback", np.float64),
         ("opacity", np.float64),
-        ("teeth", np.float64),
+        ("deterrence", np.float64),  # how far a ban on rings is enforced: 0 as good as legal, 1 fully
         ("lawful", np.float64),
         ("guilty_rate", np.float64),
         ("innocent_rate", np.float64),
@@ -116,7 +115,7 @@ TERMS = record(
         ("one_rival_less", np.float64),  # 1 / (n - 1)
         ("entry_sharpness", np.float64),  # logits per unit of expected money
         ("prospect", np.float64, (N,)),  # what everybody expects to be left with per sale
-        ("hassle", np.float64),  # what the rules cost every entrant besides money
+        ("rules_cost", np.float64),  # what the rules cost every entrant: privacy and paperwork
     ]
 )
 
@@ -151,6 +150,7 @@ SALE = record(
         ("members", np.int64),
         ("ring_rank", np.int64, (N,)),
         ("took_turns", np.bool_),
+        ("uncoordinated", np.bool_),  # the restriction kept the ring from meeting
         ("plan", np.int64),
         ("kept", np.int64),  # lots the ring bids for; 0 when it competes
         ("plan_profit", np.float64, (RING_ARMS,)),
@@ -174,10 +174,18 @@ SALE = record(
         ("won", np.int64, (N,)),
         ("served", np.int8, (N,)),
         ("withdrew", np.int8, (N,)),
+        ("withdrawn", np.int8, (K,)),  # by lot, as the next four
+        ("shock", np.float64, (K,)),  # what is left of the winner's value after the sale, 1 without a shock
+        ("charge", np.float64, (K,)),  # for withdrawing
+        ("taker", np.int64, (K,)),  # who holds the lot in the end, or NOBODY
+        ("paid", np.float64, (K,)),  # by the taker
+        ("fined_as_shill", np.int8, (N,)),
+        ("mistaken_shill", np.int64),  # who was fined as a shill by mistake, or NOBODY
+        ("fined_as_cover", np.int8, (N,)),
         ("caught", np.float64),
         ("exposed", np.float64),
-        ("position", np.int64, (N,)),  # place on the ladder, or `lots`
-        ("seen", np.float64, (K + 1, K)),  # rivals' bids as seen from each place
+        ("position", np.int64, (N,)),  # rank on the ladder from 0, or `lots`
+        ("seen", np.float64, (K + 1, K)),  # rivals' bids as seen from each rank
         ("known", np.int64, (K + 1,)),  # how many of them are known
         ("ceiling", np.float64, (K + 1,)),  # what the others are known to be below
     ]
@@ -222,7 +230,7 @@ TALLY = record(
     ]
 )
 
-DESK = record([("terms", TERMS), ("sale", SALE), ("tally", TALLY)])
+WORKSPACE = record([("terms", TERMS), ("sale", SALE), ("tally", TALLY)])
 
 SCORES = ("welfare_ratio", "fairness_score", "participation_rate", "stability_score", "composite")
 PROXIES = (

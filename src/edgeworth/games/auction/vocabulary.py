@@ -1,6 +1,6 @@
 """The words of the auction game as small integers, and its fixed sizes.
 
-Compiled code compares these numbers; people and JSON see the names. The order within a family is part of saved data and never changes.
+Compiled code compares these numbers; JSON and text hold the names. The order within a family is part of saved data and never changes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMPETE, KEEP_SHARE, KEEP_FEWER = range(3)
 RING_ARMS = 3
 
 SALES_PER_STEP = 5
-MIN_BIDDERS, MAX_BIDDERS = 2, 16
+MAX_BIDDERS = 16
 MAX_LOTS = 6
 MAX_BIDS = 2 * MAX_BIDDERS
 """Every bidder may be joined by one false name."""

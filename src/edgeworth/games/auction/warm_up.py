@@ -19,13 +19,11 @@ def warm_up() -> None:
     batch.reset()
     batch.step(mechanisms)
     batch.play_constant(mechanisms, 1)
-    batch.play_schedule(mechanisms[:, None])
     room = SaleRoom(AuctionConfig(), 0)
     room.post(action_of(mechanisms[0]))
-    room.run_sale()
     room.draw_values()
     room.run_sale_with_bids(np.zeros(8))
-    for _ in range(3):
+    while room.sales_left:
         room.run_sale()
 
 

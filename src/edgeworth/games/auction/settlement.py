@@ -1,9 +1,14 @@
-"""After the hammer: some winners' values collapse, and they may walk away for a charge.
+"""After the hammer: winners may withdraw for a charge, and lots without a buyer may be bargained over.
 
-The charge is a multiple of the seller's loss, price less expected resale, so multiplier 1 is expectation damages: a winner then withdraws
-exactly when its lot is worth more elsewhere (efficient breach, as in FCC rule 13-7). At 0 winners over-withdraw and false names that win
-walk away free; above 1 losses are locked in and entry is taxed. A lot that comes back is offered to the next bidder in line, if it can
-be reached, at that bidder's own bid, which it takes if the lot is worth that to it. Charges go to the seller.
+Some winners' values collapse. The charge for withdrawing is a multiple of the seller's loss, price less expected resale, so multiplier 1 is
+expectation damages: a winner then withdraws exactly when its lot is worth more elsewhere (efficient breach, as in FCC rule 13-7). At 0
+winners withdraw too often and false names that win pay nothing; above 1 losses are locked in and entry is taxed. A lot that comes back is
+offered to the next bidder in line, if it can be reached, at that bidder's own bid, which it takes if the lot is worth that to it. Charges
+go to the seller.
+
+A seller cannot always commit to withholding what found no buyer (Skreta 2006): with some probability an unsold lot is bargained over with
+the best unserved entrant, who pays part of the way from the seller's own value to its genuine bid. How often and at what price sets
+how harmful a reserve is that is too high.
 """
 
 from __future__ import annotations
@@ -11,7 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from edgeworth.compiled import Int, Real, Record, compiled_apart
-from edgeworth.games.auction.purposes import REAWARD, SHOCK, SHOCK_SIZE, chance
+from edgeworth.games.auction.draws import REAWARD, SHOCK, SHOCK_SIZE, UNSOLD_BARGAIN, chance
+from edgeworth.games.auction.vocabulary import NOBODY
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,16 @@ class WithdrawalModel:
     """Chance that a winner's value falls to a uniform fraction of itself."""
     reaward_chance: float = 0.5
     """Chance that a returned lot can be sold to the next bidder in line."""
+
+
+@dataclass(frozen=True)
+class UnsoldModel:
+    """What happens to passed-in lots. Calibrated."""
+
+    bargain_chance: float = 0.46
+    """Chance that a passed-in lot is bargained over."""
+    seller_share: float = 0.7
+    """The seller's share of what the buyer's genuine bid exceeds the seller's own value by."""
 
 
 @compiled_apart
@@ -40,6 +56,7 @@ def settle_awards(market: Record, mechanism: Record, model: Record, terms: Recor
             kept = keep_or_withdraw(market, model, terms, sale, k, seat, damages)
         if not kept:
             tally.withdrawals += 1.0
+            sale.withdrawn[k], sale.charge[k] = True, damages
             if not reaward(market, model, terms, sale, k, next_in_line):
                 sale.welfare += terms.quality[k] * model.lots.seller_value
             next_in_line += 1
@@ -59,10 +76,9 @@ def sellers_loss(mechanism: Record, model: Record, terms: Record, sale: Record, 
 @compiled_apart
 def keep_or_withdraw(market: Record, model: Record, terms: Record, sale: Record, k: Int, seat: Int, damages: Real) -> bool:
     """A winner learns what its lot is worth now, and keeps it unless the charge is the smaller loss."""
-    value = sale.value[seat]
     if chance(market, SHOCK, k) < model.withdrawals.shock_chance:
-        value *= chance(market, SHOCK_SIZE, k)
-    worth = terms.quality[k] * value
+        sale.shock[k] = chance(market, SHOCK_SIZE, k)
+    worth = terms.quality[k] * (sale.value[seat] * sale.shock[k])
     if worth - sale.ladder.payment[k] < -damages:
         sale.surplus[seat] -= damages
         sale.profit += damages
@@ -95,3 +111,33 @@ def hand_over(terms: Record, model: Record, sale: Record, seat: Int, k: Int, wor
     sale.profit += payment - terms.quality[k] * model.lots.seller_value
     sale.won[seat] += 1
     sale.served[seat] = True
+    sale.taker[k], sale.paid[k] = seat, payment
+
+
+@compiled_apart
+def settle_unsold(market: Record, model: Record, terms: Record, sale: Record) -> None:
+    """Unsold lots are bargained over or stay with the seller."""
+    own = model.lots.seller_value
+    for k in range(sale.ladder.sold, terms.lots):
+        buyer = best_unserved(market, sale, own) if chance(market, UNSOLD_BARGAIN, k) < model.unsold.bargain_chance else NOBODY
+        if buyer == NOBODY:
+            sale.welfare += terms.quality[k] * own
+        else:
+            price = bargained_price(sale.genuine[buyer], model)
+            hand_over(terms, model, sale, buyer, k, terms.quality[k] * sale.value[buyer], terms.quality[k] * price)
+
+
+@compiled_apart
+def bargained_price(genuine: Real, model: Record) -> Real:
+    """What a bidder with this genuine bid pays for a lot that was passed in, per unit of quality."""
+    return model.lots.seller_value + model.unsold.seller_share * (genuine - model.lots.seller_value)
+
+
+@compiled_apart
+def best_unserved(market: Record, sale: Record, least: Real) -> Int:
+    """The entrant without a lot (and who gave none back) whose genuine bid is highest and above the seller's own value, or NOBODY."""
+    best, who = least, NOBODY
+    for i in range(market.n):
+        if sale.present[i] and not sale.served[i] and not sale.withdrew[i] and sale.genuine[i] > best:
+            best, who = sale.genuine[i], i
+    return who

@@ -1,4 +1,4 @@
-"""What a language model is told of a market: the observation as the named variables of `configs/designer_prompt.txt`.
+"""What a language model reads of a market and what it may answer: the variables of `configs/designer_prompt.txt`, and a mechanism.
 
 | variable | what it holds |
 |---|---|
@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import config_folder
-from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, DaedalusAction
+from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, NUMBERS, DaedalusAction, checked_action
 from edgeworth.games.auction.market_view import MarketView, observation_of
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
+from edgeworth.protocol import Flag, Kind, Number, Schema, Word
 
 VARIABLES = ("round_number", "episode_length", "n_agents", "outcomes_csv", "proxies_csv", "current_mechanism_json", "history_str")
 REQUIRED = ("outcomes_csv", "proxies_csv", "current_mechanism_json")
@@ -92,3 +93,13 @@ def _plain(name: str, value: Any) -> Any:
     if name in CHOICES:
         return value if isinstance(value, str) else CHOICES[name][int(value)]
     return bool(value) if name in FLAGS else round(float(value), DIGITS)
+
+
+def _kind_of(name: str) -> Kind:
+    if name in CHOICES:
+        return Word(CHOICES[name])
+    return Number(0.0, HIGHEST[name]) if name in NUMBERS else Flag()
+
+
+MECHANISM_SCHEMA: Schema[DaedalusAction] = Schema("mechanism", {name: _kind_of(name) for name in FIELDS}, make=checked_action)
+"""The reply: one JSON object with the eleven fields of `DaedalusAction`, each of its kind and in its range."""

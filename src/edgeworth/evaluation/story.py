@@ -1,14 +1,14 @@
-"""The story of a sale in words: what the ring, the shills, the winners and the inspectors did, a sentence each.
+"""The story of a sale: its facts (`sale_facts`) as sentences and rows of a table.
 
-Pure functions from the facts of a sale (`chronicle`) to sentences and rows. A bidder goes by its type and seat ("colluder 3"), seats
-counted from 1. Bids, values and prices are per unit of quality; charges, fines, kickbacks and profits are money.
+A bidder is named by its type and seat ("colluder 3"), seats counted from 1. Bids, values and prices are per unit of quality; charges,
+fines, kickbacks and profits are money.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from edgeworth.games.auction.chronicle import Award, Bid, Chronicle, Ring
+from edgeworth.evaluation.sale_facts import Award, Bid, Ring, SaleFacts
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 
 QUIET_DAY, BRISK_DAY = 0.9, 1.1
@@ -50,13 +50,13 @@ def cast_line(types: Sequence[str]) -> str:
     return f"In the room: {bidder_names(types, range(len(types)))}."
 
 
-def headline(sale: Chronicle) -> str:
+def headline(sale: SaleFacts) -> str:
     """The day, and who came."""
     day = "a quiet day" if sale.demand < QUIET_DAY else "a brisk day" if sale.demand > BRISK_DAY else "an ordinary day"
     return f"Sale {sale.number}, {day} (demand {sale.demand:.2f}): {_attendance(sale)}."
 
 
-def _attendance(sale: Chronicle) -> str:
+def _attendance(sale: SaleFacts) -> str:
     n = len(sale.types)
     away = []
     if sale.stayed_away:
@@ -69,7 +69,7 @@ def _attendance(sale: Chronicle) -> str:
     return f"{came} of {n} came, {listed(away)}" if away else f"all {n} came"
 
 
-def award_rows(sale: Chronicle) -> list[tuple[str, str, str, str, str, str, str]]:
+def award_rows(sale: SaleFacts) -> list[tuple[str, str, str, str, str, str, str]]:
     """A row per lot: lot, quality, who won it, in which role, value, bid and price, the last three per unit of quality."""
     rows = []
     for award in sale.awards:
@@ -83,7 +83,7 @@ def award_rows(sale: Chronicle) -> list[tuple[str, str, str, str, str, str, str]
     return rows
 
 
-def losing_bids(sale: Chronicle) -> list[str]:
+def losing_bids(sale: SaleFacts) -> list[str]:
     """The rest of the ladder, best first, equal cover bids together: `shader 2 0.61`, `colluders 3 and 5 0.21 (cover bids)`."""
     winners = [award.winner for award in sale.awards]
     groups: dict[tuple[str, str], list[Bid]] = {}
@@ -94,20 +94,20 @@ def losing_bids(sale: Chronicle) -> list[str]:
     return [_losing_bid(sale, bids) for bids in groups.values()]
 
 
-def _losing_bid(sale: Chronicle, bids: list[Bid]) -> str:
+def _losing_bid(sale: SaleFacts, bids: list[Bid]) -> str:
     first = bids[0]
     role = ROLE_WORDS[first.role] + ("s" if len(bids) > 1 else "")
     notes = ", ".join(note for note in (role, "void" if first.is_void else "") if note)
     return f"{bidder_names(sale.types, [bid.seat for bid in bids])} {first.amount:.2f}" + (f" ({notes})" if notes else "")
 
 
-def sentences(sale: Chronicle) -> list[str]:
+def sentences(sale: SaleFacts) -> list[str]:
     """What went on, in the order of the sale."""
     told = [*_ring_sentences(sale), *_shill_sentences(sale), *_award_sentences(sale), *_fine_sentences(sale)]
     return [sentence[0].upper() + sentence[1:] for sentence in told]
 
 
-def account_line(sale: Chronicle) -> str:
+def account_line(sale: SaleFacts) -> str:
     """The seller's profit and the welfare, beside the first best."""
     competitive = sale.competitive_profit
     return (
@@ -120,7 +120,7 @@ def _share(part: float, whole: float) -> str:
     return f"{part / whole:.0%}" if whole > NEGLIGIBLE else "–"
 
 
-def _ring_sentences(sale: Chronicle) -> Iterator[str]:
+def _ring_sentences(sale: SaleFacts) -> Iterator[str]:
     ring, types = sale.ring, sale.types
     members = bidder_names(types, ring.members)
     if ring.mood == "at war":
@@ -136,7 +136,7 @@ def _ring_sentences(sale: Chronicle) -> Iterator[str]:
         yield f"{bidder_names(types, ring.outlaws)}, expelled, {_plural(ring.outlaws, 'bids', 'bid')} alone."
 
 
-def _rigging_sentences(sale: Chronicle) -> Iterator[str]:
+def _rigging_sentences(sale: SaleFacts) -> Iterator[str]:
     ring, types = sale.ring, sale.types
     joined = [seat for seat in ring.members if types[seat] != "colluder"]
     order = "by turns" if ring.took_turns else "by a knock-out"
@@ -159,7 +159,7 @@ def _rigging_sentences(sale: Chronicle) -> Iterator[str]:
         yield f"nobody cheated, but the low price looks like it: the ring goes to war for {ring.war_left} sales."
 
 
-def _betrayal(sale: Chronicle, ring: Ring) -> str:
+def _betrayal(sale: SaleFacts, ring: Ring) -> str:
     break_and_bid = _plural(ring.cheats, "breaks the deal and bids", "break the deal and bid")
     words = f"{bidder_names(sale.types, ring.cheats)} {break_and_bid} for real"
     if ring.expelled:
@@ -169,7 +169,7 @@ def _betrayal(sale: Chronicle, ring: Ring) -> str:
     return f"{words}, and nobody in the ring finds out."
 
 
-def _shill_sentences(sale: Chronicle) -> Iterator[str]:
+def _shill_sentences(sale: SaleFacts) -> Iterator[str]:
     if not sale.shills:
         return
     owners = tuple(bid.seat for bid in sale.shills)
@@ -181,7 +181,7 @@ def _shill_sentences(sale: Chronicle) -> Iterator[str]:
         yield f"{words}, at {at}, and {_plural(owners, 'moves', 'move')} no price."
 
 
-def _award_sentences(sale: Chronicle) -> Iterator[str]:
+def _award_sentences(sale: SaleFacts) -> Iterator[str]:
     for award in sale.awards:
         if award.fate == "withdrawn":
             yield _withdrawal(sale, award)
@@ -194,7 +194,7 @@ def _award_sentences(sale: Chronicle) -> Iterator[str]:
             yield f"lot {award.lot + 1} found no bid at the reserve and stays with the seller."
 
 
-def _withdrawal(sale: Chronicle, award: Award) -> str:
+def _withdrawal(sale: SaleFacts, award: Award) -> str:
     assert award.winner is not None
     name, lot = bidder_name(sale.types, award.winner.seat), f"lot {award.lot + 1}"
     if award.winner.role == "false name":
@@ -209,14 +209,14 @@ def _withdrawal(sale: Chronicle, award: Award) -> str:
     return f"{words}; {bidder_name(sale.types, award.taker)} takes it for {award.paid:.2f}."
 
 
-def _loss(sale: Chronicle, award: Award) -> str:
+def _loss(sale: SaleFacts, award: Award) -> str:
     assert award.winner is not None
     name = bidder_name(sale.types, award.winner.seat)
     why = "is suddenly worth only" if award.collapsed else "is worth"
     return f"lot {award.lot + 1} {why} {award.worth:.2f} to {name}, who pays {award.payment:.2f}: withdrawing would cost more."
 
 
-def _fine_sentences(sale: Chronicle) -> Iterator[str]:
+def _fine_sentences(sale: SaleFacts) -> Iterator[str]:
     """Those fined for the same reason together."""
     for reason in dict.fromkeys((fine.charge, fine.deserved) for fine in sale.fines):
         fined = [fine for fine in sale.fines if (fine.charge, fine.deserved) == reason]
