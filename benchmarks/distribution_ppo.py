@@ -14,8 +14,9 @@ from torch.distributions import Categorical
 from edgeworth.agents.policy import NEVER, Policy
 from edgeworth.agents.policy_layout import ACTS
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES
-from edgeworth.training.optimizer import ADAM_EPSILON
-from edgeworth.training.ppo import PPO, Samples, normalised, value_loss_of
+from edgeworth.training.fused.update import ADAM_EPSILON
+from edgeworth.training.ppo import PPO, normalised, value_loss_of
+from edgeworth.training.torch_learner import Samples
 
 
 def distributions(policy: Policy, features: Tensor, legal: Tensor, caps: Tensor) -> tuple[list[Any], Tensor]:
@@ -39,8 +40,8 @@ class DistributionPPO(PPO):
         self.adam.optimizer = torch.optim.Adam(self.adam.tensors, self.settings.learning_rate, eps=ADAM_EPSILON, foreach=False)
         self.adam.optimizer.state.update(state)
 
-    def _update_on(self, *minibatch: Tensor) -> Tensor:
-        samples, settings = Samples(*minibatch), self.settings
+    def loss(self, samples: Samples) -> tuple[Tensor, list[Tensor]]:
+        settings = self.settings
         (act, *shares), values = distributions(self.policy, samples.features, samples.legal, samples.caps)
         stated = self.policy.states_share[samples.acts]
         of_share = sum(share.log_prob(samples.shares[:, k]) for k, share in enumerate(shares))
@@ -51,8 +52,7 @@ class DistributionPPO(PPO):
         value_loss = value_loss_of(values, samples, settings.clip_value)
         of_shares = sum(share.entropy() for share in shares)
         entropy = (act.entropy() + (act.probs @ self.policy.states_share) * of_shares).mean()
-        norm = self.adam.descend(policy_loss + settings.value * value_loss - self.bonus * entropy)
         approx_kl = ((ratio - 1.0) - log_ratio).mean()
         clip_fraction = ((ratio - 1.0).abs() > settings.clip).float().mean()
-        notes = [policy_loss, value_loss, entropy, act.entropy().mean(), of_shares.mean(), approx_kl, clip_fraction, norm]
-        return torch.stack(notes).detach()
+        statistics = [policy_loss, value_loss, entropy, act.entropy().mean(), of_shares.mean(), approx_kl, clip_fraction]
+        return policy_loss + settings.value * value_loss - self.bonus * entropy, statistics

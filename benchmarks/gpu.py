@@ -20,10 +20,11 @@ from edgeworth.cli.console import AsJson, Seed
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.progress import Progress, silent
-from edgeworth.training.fused.learner import FusedLearner, shape_of
-from edgeworth.training.ppo import PPO
+from edgeworth.training.fused.learner import FusedLearner
+from edgeworth.training.gpu import GpuPPO
+from edgeworth.training.learner import shape_of
 from edgeworth.training.settings import PPOSettings
-from edgeworth.training.talks import SteppedTalks
+from edgeworth.training.torch_learner import Episodes
 
 GAME = BargainingConfig()
 SETTINGS = PPOSettings(num_envs=4096, rollout=16, minibatch=16384)
@@ -55,9 +56,9 @@ def run(repeats: int = 5, seconds: float = 2.0, seed: int = 0, progress: Progres
 def contenders(seed: int) -> dict[str, Measure]:
     """Everybody who takes a turn."""
     shape = shape_of(GAME, SETTINGS)
-    graph, eager, stepped = (PPO(GAME, SETTINGS, shape, seed, device="cuda") for _ in range(3))
-    eager._iteration.on_gpu = False
-    stepped.talks, stepped.unbroken = SteppedTalks(stepped.practice, stepped.scale, stepped.device), False
+    graph, eager, stepped = (GpuPPO(GAME, SETTINGS, shape, seed, device="cuda") for _ in range(3))
+    eager.recorded_iteration.recording = False
+    stepped.episodes, stepped.unbroken = Episodes(stepped.practice, stepped.scale, stepped.device), False
     made: dict[str, Trainee] = {"graph": graph, "eager": eager, "stepped": stepped, "fused": FusedLearner(GAME, SETTINGS, shape, seed)}
     for learner in made.values():
         for _ in range(WARM_UP):

@@ -1,8 +1,8 @@
-"""PPO of Stable-Baselines3 in the same talks, as a yardstick: its own loop, loss, buffer and optimizer, at our settings.
+"""PPO of Stable-Baselines3 in the same episodes, for comparison: its own loop, loss, buffer and optimizer, at our settings.
 
-Talks, inputs and the scale of rewards are those of our torch learner, so they cannot differ. The network is ours too: two tanh layers of 64
-under the heads and the value, shared. Left to itself the library would train two such networks, one for the moves and one for the values,
-which takes longer. Its value loss is the whole mean squared error where ours is half of it, so the weight is halved.
+Episodes, inputs and the scale of rewards are those of our torch learner, so they cannot differ. The network is ours too: two tanh layers of
+64 under the heads and the value, shared. Left to itself the library would train two such networks, one for the moves and one for the
+values, which takes longer. Its value loss is the whole mean squared error where ours is half of it, so the weight is halved.
 
 The library's PPO knows no masks. An illegal move becomes the nearest legal one instead: more units than there are mean all of them, and
 AGREE to nothing becomes PROPOSE with the numbers drawn beside it. In speed this errs in its favour, since no mask is computed, stored or

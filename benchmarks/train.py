@@ -34,7 +34,8 @@ from edgeworth.cli.console import AsJson, Seed, out
 from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.errors import MissingExtra
 from edgeworth.progress import Progress, silent
-from edgeworth.training.fused.learner import FusedLearner, shape_of
+from edgeworth.training.fused.learner import FusedLearner
+from edgeworth.training.learner import shape_of
 from edgeworth.training.ppo import PPO
 from edgeworth.training.run import torch_device
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings, load_settings

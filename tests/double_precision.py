@@ -8,13 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.forward import Scratch, Sizes
+from edgeworth.agents.network.layers import Gradients, Scratch, Sizes
 from edgeworth.agents.policy_layout import PolicyShape
-from edgeworth.training.fused.adam import Moments
-from edgeworth.training.fused.backward import Slopes
 from edgeworth.training.fused.loss import SUMS, Samples, Terms
-from edgeworth.training.fused.rollout import Tape
-from edgeworth.training.fused.update import Workshop, minibatch_gradient
+from edgeworth.training.fused.rollout import RolloutBuffer
+from edgeworth.training.fused.update import Moments, Room, minibatch_gradient
 
 STATED = torch.tensor([1.0, 1.0, 0.0, 0.0, 1.0], dtype=torch.float64)
 
@@ -24,11 +22,9 @@ class Situations:
     """Made-up samples: features, what is legal, moves that are, and what an earlier network made of them."""
 
     shape: PolicyShape
-    tape: Tape
+    buffer: RolloutBuffer
     masks: NDArray[np.bool_]
     caps: NDArray[np.int64]
-    advantages: NDArray[np.float32]
-    returns: NDArray[np.float32]
 
     @property
     def size(self) -> int:
@@ -40,15 +36,16 @@ def make_situations(shape: PolicyShape, size: int, seed: int, fewest: int = 0) -
     masks = rng.random((size, 5)) < 0.7
     masks[np.arange(size), rng.integers(0, 5, size)] = True
     caps = rng.integers(fewest, shape.units + 1, (size, 3))
-    tape = Tape.of(1, size, shape.features)
-    tape.features[:size] = rng.random((size, shape.features))
+    buffer = RolloutBuffer.of(1, size, shape.features)
+    buffer.features[:size] = rng.random((size, shape.features))
     for row in range(size):
         act = rng.choice(np.flatnonzero(masks[row]))
         share = [rng.integers(0, cap + 1) for cap in caps[row]] if STATED[act] else [0, 0, 0]
-        tape.moves[row] = [act, *share]
-        tape.legal[row] = [sum(1 << k for k in range(5) if masks[row, k]), *((2 << int(cap)) - 1 for cap in caps[row])]
-    tape.values[:size] = rng.normal(size=size)
-    return Situations(shape, tape, masks, caps, rng.normal(size=size).astype(np.float32), rng.normal(size=size).astype(np.float32))
+        buffer.moves[row] = [act, *share]
+        buffer.legal[row] = [sum(1 << k for k in range(5) if masks[row, k]), *((2 << int(cap)) - 1 for cap in caps[row])]
+    buffer.values[:size] = rng.normal(size=size)
+    buffer.advantages[:size], buffer.returns[:size] = rng.normal(size=size), rng.normal(size=size)
+    return Situations(shape, buffer, masks, caps)
 
 
 def make_parameters(shape: PolicyShape, seed: int) -> NDArray[np.float32]:
@@ -58,7 +55,7 @@ def make_parameters(shape: PolicyShape, seed: int) -> NDArray[np.float32]:
 def outlook(vector: torch.Tensor, situations: Situations) -> tuple[list[torch.Tensor], torch.Tensor]:
     """Log-probabilities of the four heads, and values."""
     shape, begin, size = situations.shape, 0, situations.size
-    hidden = torch.tensor(situations.tape.features[:size], dtype=torch.float64)
+    hidden = torch.tensor(situations.buffer.features[:size], dtype=torch.float64)
     tensors = []
     for dimensions in shape.tensors().values():
         length = int(np.prod(dimensions))
@@ -74,7 +71,7 @@ def outlook(vector: torch.Tensor, situations: Situations) -> tuple[list[torch.Te
 
 
 def log_probs(logs: list[torch.Tensor], situations: Situations) -> torch.Tensor:
-    moves = torch.tensor(situations.tape.moves[: situations.size], dtype=torch.int64)
+    moves = torch.tensor(situations.buffer.moves[: situations.size], dtype=torch.int64)
     picked = [log.gather(1, moves[:, k, None])[:, 0] for k, log in enumerate(logs)]
     return picked[0] + STATED[moves[:, 0]] * (picked[1] + picked[2] + picked[3])
 
@@ -87,11 +84,11 @@ def entropies(logs: list[torch.Tensor]) -> torch.Tensor:
 def reference_gradient(parameters: NDArray[np.float32], situations: Situations, terms: Terms, normalize: bool) -> NDArray[np.float64]:
     """The gradient of the loss by automatic differentiation."""
     vector = torch.tensor(parameters, dtype=torch.float64, requires_grad=True)
-    size, tape = situations.size, situations.tape
+    size, buffer = situations.size, situations.buffer
     logs, values = outlook(vector, situations)
-    now, old = log_probs(logs, situations), torch.tensor(tape.log_probs[:size], dtype=torch.float64)
-    advantages = torch.tensor(situations.advantages, dtype=torch.float64)
-    results, before = torch.tensor(situations.returns, dtype=torch.float64), torch.tensor(tape.values[:size], dtype=torch.float64)
+    now, old = log_probs(logs, situations), torch.tensor(buffer.log_probs[:size], dtype=torch.float64)
+    advantages = torch.tensor(buffer.advantages[:size], dtype=torch.float64)
+    results, before = torch.tensor(buffer.returns[:size], dtype=torch.float64), torch.tensor(buffer.values[:size], dtype=torch.float64)
     if normalize:
         advantages = (advantages - advantages.mean()) / (advantages.std(unbiased=False) + 1e-8)
     if terms.ratio:
@@ -111,17 +108,15 @@ def reference_gradient(parameters: NDArray[np.float32], situations: Situations, 
 
 def fused_gradient(
     parameters: NDArray[np.float32], situations: Situations, terms: Terms, normalize: bool
-) -> tuple[Workshop, NDArray[np.float64]]:
+) -> tuple[Room, NDArray[np.float64]]:
     """The hand-written gradient, and the sums that come with it."""
     shape, numbers, sums = situations.shape, np.arange(situations.size), np.zeros(SUMS)
-    shop = Workshop(Scratch.of(shape), Samples.of_tile(), Slopes.of(shape), Moments.of(shape.size))
+    room = Room(Scratch.of(shape), Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
     minibatch_gradient(
         parameters,
         Sizes.of(shape),
-        shop,
-        situations.tape,
-        situations.advantages,
-        situations.returns,
+        room,
+        situations.buffer,
         numbers,
         numbers,
         0,
@@ -130,11 +125,11 @@ def fused_gradient(
         normalize,
         sums,
     )
-    return shop, sums
+    return room, sums
 
 
 def earlier_log_probs(parameters: NDArray[np.float32], situations: Situations, spread: float, seed: int) -> None:
-    """Let the tape hold log-probabilities that lie around those of the network, so that some ratios are clipped on either side."""
+    """Let the buffer hold log-probabilities that lie around those of the network, so that some ratios are clipped on either side."""
     with torch.no_grad():
         now = log_probs(outlook(torch.tensor(parameters, dtype=torch.float64), situations)[0], situations).numpy()
-    situations.tape.log_probs[: situations.size] = now + spread * np.random.default_rng(seed).standard_normal(situations.size)
+    situations.buffer.log_probs[: situations.size] = now + spread * np.random.default_rng(seed).standard_normal(situations.size)

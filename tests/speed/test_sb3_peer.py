@@ -11,7 +11,7 @@ from benchmarks.sb3_ppo import SB3PPO, nearest_legal
 
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.vocabulary import Act
-from edgeworth.training.fused.learner import shape_of
+from edgeworth.training.learner import shape_of
 from edgeworth.training.ppo import PPO
 from edgeworth.training.settings import PPOSettings
 

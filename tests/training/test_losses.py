@@ -13,9 +13,10 @@ from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.vocabulary import AGREE, DISAGREE
-from edgeworth.training.ppo import PPO, Samples, advantages_of, explained_variance, normalised, ppo_loss, value_loss_of
+from edgeworth.training.ppo import PPO, advantages_of, explained_variance, normalised, ppo_loss, value_loss_of
 from edgeworth.training.reinforce import Reinforce, RunningBaseline, reinforce_loss, returns_of
 from edgeworth.training.settings import PPOSettings, ReinforceSettings
+from edgeworth.training.torch_learner import Samples
 
 torch.set_num_threads(1)
 

@@ -19,8 +19,9 @@ from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, ONGOING, PARTNER
 from edgeworth.runlog import BEST, CHECKPOINTS, LAST, SUFFIX, read_checkpoint
 from edgeworth.training.curriculum import shape_for, stages_of
-from edgeworth.training.fused.rollout import Tape
-from edgeworth.training.fused.two_seats import ITSELF, Seats, estimate_both
+from edgeworth.training.fused.returns import estimate_both
+from edgeworth.training.fused.rollout import RolloutBuffer
+from edgeworth.training.fused.two_seats import ITSELF, Seats
 from edgeworth.training.pool import Pool, SelfPlaySettings, read_members
 from edgeworth.training.run import Run, make_learner
 from edgeworth.training.self_play import SelfPlay
@@ -52,10 +53,10 @@ def test_the_moves_of_both_sides_are_samples_against_itself() -> None:
     made.iterate()
     slots, steps = SMALL["num_envs"], SMALL["rollout"]
     before_last = slice(0, (steps - 1) * slots)
-    assert made._tape.played[before_last].all()
-    assert not made._tape.played[before_last.stop : steps * slots].any()
+    assert made._buffer.played[before_last].all()
+    assert not made._buffer.played[before_last.stop : steps * slots].any()
     assert made.steps == (steps - 1) * slots
-    assert {int(side) for side in made._seats.side[before_last]} == {AGENT, PARTNER}
+    assert {int(side) for side in made._buffer.sides[before_last]} == {AGENT, PARTNER}
 
 
 def test_against_a_member_only_its_own_moves_are_samples_from_either_seat() -> None:
@@ -65,7 +66,7 @@ def test_against_a_member_only_its_own_moves_are_samples_from_either_seat() -> N
     own = seats.own.copy()
     made.iterate()
     first = slice(0, SMALL["num_envs"])  # nobody's first talks are over yet after one move
-    np.testing.assert_array_equal(made._tape.played[first], seats.side[first] == own)
+    np.testing.assert_array_equal(made._buffer.played[first], made._buffer.sides[first] == own)
 
 
 def test_what_a_side_sees_is_what_it_may_know() -> None:
@@ -73,19 +74,18 @@ def test_what_a_side_sees_is_what_it_may_know() -> None:
     state = made.batch.state.copy()
     sides = (state["opener"] + state["turn"]) % 2
     made.iterate()
-    seen = made._tape.features[: made.batch.size, 3:6] * 10.0
+    seen = made._buffer.features[: made.batch.size, 3:6] * 10.0
     np.testing.assert_allclose(seen, state["utilities"][np.arange(len(state)), sides], atol=1e-5)
 
 
 def judged(sides: list[int], ended: list[bool], rewards: list[float], other: list[float], values: list[float]) -> Any:
     """Advantages of one slot's rollout at γ = λ = 1; the last value is that of the situation after it."""
     steps = len(ended)
-    tape, seats = Tape.of(steps, 1, 1), Seats.of(steps, 1)
-    tape.values[:], seats.side[:] = values, sides
-    tape.ended[:steps], tape.rewards[:steps], seats.other_paid[:steps] = ended, rewards, other
-    results = [np.zeros(steps + 1, np.float32) for _ in range(3)]
-    estimate_both(tape, seats, 1, steps, 1.0, 1.0, *results)
-    return results[0][:steps]
+    buffer, seats = RolloutBuffer.of(steps, 1, 1), Seats.of(steps, 1)
+    buffer.values[:], buffer.sides[:] = values, sides
+    buffer.ended[:steps], buffer.rewards[:steps], seats.other_paid[:steps] = ended, rewards, other
+    estimate_both(buffer, seats, 1, steps, 1.0, 1.0)
+    return buffer.advantages[:steps]
 
 
 def test_each_side_is_paid_with_its_own_last_move() -> None:
@@ -144,9 +144,9 @@ def test_members_move_as_their_networks_would() -> None:
     for side in (AGENT, PARTNER):
         views, masks = state.look(side)
         acts, _ = player.choose_from(state.features(side), masks, views[:, VIEW["counts"]])
-        here = waiting & (made._seats.side[: state.size] == side)
+        here = waiting & (made._buffer.sides[: state.size] == side)
         assert here.any()
-        np.testing.assert_array_equal(made._tape.moves[: state.size][here, 0], acts[here])
+        np.testing.assert_array_equal(made._buffer.moves[: state.size][here, 0], acts[here])
 
 
 def test_networks_from_outside_stay_in_the_pool(tmp_path: Path) -> None:

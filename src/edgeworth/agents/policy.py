@@ -89,8 +89,9 @@ class Policy(nn.Module):
         return Entropies(of_act, of_shares, of_act + stated * of_shares.sum(1))
 
     def sample(self, outlook: Outlook, uniforms: Tensor) -> tuple[Tensor, Tensor]:
-        """Moves drawn with four numbers in [0, 1) each, (B, 4): the act, and a share within the pool whether it is stated or not."""
-        return draw(outlook.acts, uniforms[:, 0]), draw(outlook.shares, uniforms[:, 1:])
+        """Moves drawn with four numbers in [0, 1) each, (B, 4): acts, and shares within the pool, zeros where the act states none."""
+        acts = draw(outlook.acts, uniforms[:, 0])
+        return acts, draw(outlook.shares, uniforms[:, 1:]) * self.states_share[acts].long()[:, None]
 
     def vector(self) -> NDArray[np.float32]:
         """A copy of all parameters as the flat vector of the layout."""

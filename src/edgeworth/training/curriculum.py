@@ -2,8 +2,8 @@
 
 A stage says when it begins (`from`, in moves of the agent) and what differs from the run's own settings: any option of the game under `env`
 (scenario, max_turns, contexts, partner mix) and any of the hints under `hints` (mode, cadence). Stages do not build on each other. Before
-the first one, the run's own settings hold. A stage takes effect between two iterations: the talks under way are left, new ones begin under
-the new rules, and the network and its optimizer go on as they are.
+the first one, the run's own settings hold. A stage takes effect between two iterations: the episodes under way are left, new ones begin
+under the new rules, and the network and its optimizer go on as they are.
 
 One network serves all stages. Where any stage has hints, it has inputs for them throughout, all zero while there are none. The pool's
 largest count sets the scale of the inputs and the size of the heads, so stages that differ in it are refused.
@@ -20,8 +20,7 @@ from edgeworth.config import BargainingConfig
 from edgeworth.envs.hint_injector import provider_of
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_features import HINT_FEATURES
-from edgeworth.games.bargaining.state import BASE_FEATURES
+from edgeworth.training.learner import NO_HINTS, shape_of
 from edgeworth.training.settings import HintSettings, TrainSettings, game_of, merged_env, merged_hints
 from edgeworth.validation import build
 
@@ -95,6 +94,5 @@ def shape_for(settings: TrainSettings, stages: tuple[Stage, ...]) -> PolicyShape
     ages = {stage.hints.age for stage in stages if stage.hints.given}
     if len(ages) > 1:
         raise InvalidOption("Some stages with hints have the option `age` and others not; one network reads one kind, so make them agree.")
-    width = HINT_FEATURES + (True in ages) if ages else 0
-    learner = settings.learner
-    return PolicyShape(BASE_FEATURES + width, units[0], learner.hidden, learner.layers, learner.reading)
+    hinted = [stage.hints for stage in stages if stage.hints.given]
+    return shape_of(stages[0].game, settings.learner, hinted[0] if hinted else NO_HINTS)

@@ -1,7 +1,7 @@
-"""The talks that a learner practises on: a batch of episodes, the hints beside them, and what became of those that ended.
+"""The episodes that a learner practises on: a batch, the hints beside it, and what became of the episodes that ended.
 
-Episodes follow each other without a pause: where one ends, the next has begun by the time the learner looks again. All of it can be put
-into arrays and taken up again, in the middle of an episode, to the last bit.
+Each episode is followed by the next within the same step. All of it can be saved as arrays and taken up again, in the middle of an episode,
+to the last bit.
 """
 
 from __future__ import annotations
@@ -24,14 +24,32 @@ from edgeworth.games.bargaining.outputs import Outputs
 from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, SELECTIONS_MATCHED
 from edgeworth.training.fused.order import env_seeds
-from edgeworth.training.learner import Metrics, State, let_go
+from edgeworth.training.learner import Metrics, State, close_provider, episode_metrics
 from edgeworth.training.settings import HintSettings
 
 Flags = NDArray[np.bool_]
 
 
+def step_chosen(batch: BargainingBatch, acts: NDArray[np.int64], shares: NDArray[np.int64], chosen: Flags) -> Outputs:
+    """A move of the chosen agents and the replies; an episode that ends is followed by the next. The outputs are of the chosen alone."""
+    part = batch if chosen.all() else batch.selected(chosen)
+    part.step(np.ascontiguousarray(acts[chosen]), np.ascontiguousarray(shares[chosen]), rules.SAME_STEP)
+    if part is not batch:
+        batch.write_back(part, chosen)
+    return part.outputs
+
+
+def ended_episodes(config: BargainingConfig, out: Outputs) -> NDArray[np.float64]:
+    """Of the episodes that a step ended: the most that could be earned, whether there was a deal, and moves of both sides, (3, ended)."""
+    reports, maximum = out.reports[out.ended], out.final_views[out.ended, VIEW["my_maximum"]]
+    if config.normalize:
+        maximum = np.full(len(reports), BUDGET)
+    deal = (reports["outcome"] >= AGENT_AGREED) & (reports["outcome"] <= SELECTIONS_MATCHED)
+    return np.stack([maximum, deal, reports["turns"]]).astype(np.float64)
+
+
 class Practice:
-    """`size` episodes side by side, for ever."""
+    """`size` episodes side by side, without end."""
 
     def __init__(self, game: BargainingConfig, hints: HintSettings, size: int, seed: int, shape: PolicyShape) -> None:
         self.batch = BargainingBatch(game, size)
@@ -67,7 +85,7 @@ class Practice:
 
     @property
     def hint_counts(self) -> dict[str, int | str]:
-        """What the hints' giver counts, and the time it takes; empty without hints."""
+        """What the hint provider counts, and the time it takes; empty without hints."""
         return {} if self.feed is None else self.feed.spent
 
     def uniforms(self) -> NDArray[np.float64]:
@@ -79,31 +97,19 @@ class Practice:
 
         Shares have the item types in the order in which they were read.
         """
-        shares = self.reading.by_type(shares)
-        everybody = np.ones(self.size, np.bool_) if chosen is None else chosen
-        batch = self.batch if chosen is None else self.batch.selected(chosen)
-        batch.step(acts[everybody], shares[everybody], rules.SAME_STEP)
-        if chosen is not None:
-            self.batch.write_back(batch, chosen)
+        moved = np.ones(self.size, np.bool_) if chosen is None else chosen
+        out = step_chosen(self.batch, acts, self.reading.by_type(shares), moved)
         rewards, ended = np.zeros(self.size), np.zeros(self.size, np.bool_)
-        rewards[everybody], ended[everybody] = batch.outputs.rewards, batch.outputs.ended
+        rewards[moved], ended[moved] = out.rewards, out.ended
         self.reward += rewards
-        self.moves += everybody
+        self.moves += moved
         if ended.any():
-            self._close(ended, batch.outputs)
+            self.ended.append(np.concatenate([self.reward[None, ended], ended_episodes(self.batch.config, out)]))
+            self.reward[ended], self.moves[ended] = 0.0, 0
         if self.feed is not None:
             self.feed.ask(chosen)
         self._show()
         return rewards, ended
-
-    def _close(self, ended: Flags, out: Outputs) -> None:
-        """Note what became of the episodes that ended."""
-        reports, maximum = out.reports[out.ended], out.final_views[out.ended, VIEW["my_maximum"]]
-        if self.batch.config.normalize:
-            maximum = np.full(len(reports), BUDGET)
-        deal = (reports["outcome"] >= AGENT_AGREED) & (reports["outcome"] <= SELECTIONS_MATCHED)
-        self.ended.append(np.stack([self.reward[ended], maximum, deal, reports["turns"]]))
-        self.reward[ended], self.moves[ended] = 0.0, 0
 
     def _show(self) -> None:
         self._features[:, :BASE_FEATURES] = self.batch.features()
@@ -112,17 +118,13 @@ class Practice:
         self.reading = read(self.shape, self._features, self.batch.views[:, :3])
 
     def report(self) -> Metrics:
-        """Means over the episodes that ended since the last report: reward in points, share of the maximum, deals, moves of both sides."""
-        names = ("reward", "share_of_maximum", "deal_rate", "episode_length")
-        if not self.ended:
-            return {**dict.fromkeys(names, np.nan), "episodes": 0}
-        reward, maximum, deal, turns = np.concatenate(self.ended, axis=1)
+        """Means over the episodes that ended since the last report."""
+        ended = np.concatenate([np.zeros((4, 0)), *self.ended], axis=1)
         self.ended = []
-        numbers = (reward.mean(), reward.sum() / maximum.sum(), deal.mean(), turns.mean())
-        return {**{name: float(number) for name, number in zip(names, numbers, strict=True)}, "episodes": len(reward)}
+        return episode_metrics(ended.shape[1], *ended.sum(axis=1).tolist())
 
     def state(self) -> State:
-        """The talks as arrays."""
+        """The episodes as arrays."""
         hints = np.zeros((self.size, 0), np.float32) if self.feed is None else self.feed.features
         return {
             "episodes": self.batch.state.view(np.uint8).reshape(self.size, -1).copy(),
@@ -132,17 +134,15 @@ class Practice:
         }
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up talks again."""
-        batch, episodes = self.batch, state["episodes"]
-        own = batch.state.view(np.uint8).reshape(batch.size, -1)
-        hints = np.zeros((self.size, 0), np.float32) if self.feed is None else self.feed.features
-        if episodes.shape != own.shape or state["hint_features"].shape != hints.shape:
+        """Take up episodes again."""
+        batch, episodes, own = self.batch, state["episodes"], self.state()
+        if episodes.shape != own["episodes"].shape or state["hint_features"].shape != own["hint_features"].shape:
             raise DataError(
                 "The checkpoint",
-                f"holds talks of shape {episodes.shape} with hints of shape {state['hint_features'].shape};"
-                f" these settings play {own.shape} with {hints.shape}.",
+                f"holds episodes of shape {episodes.shape} with hints of shape {state['hint_features'].shape};"
+                f" these settings play {own['episodes'].shape} with {own['hint_features'].shape}.",
             )
-        own[:] = episodes
+        batch.state.view(np.uint8).reshape(batch.size, -1)[:] = episodes
         batch.views[:], batch.masks[:] = batch.look(AGENT)
         self.reward, self.moves = state["returns_so_far"].copy(), state["moves_so_far"].copy()
         if self.feed is not None:
@@ -151,5 +151,5 @@ class Practice:
         self._show()
 
     def close(self) -> None:
-        """Let go of what the hints' giver holds."""
-        let_go(self.feed)
+        """Close the hint provider."""
+        close_provider(self.feed)

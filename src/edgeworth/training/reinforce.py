@@ -8,11 +8,11 @@ Subtracting one that does not depend on the move leaves the expected gradient as
 - `none`: nothing.
 
 Every slot plays `rollout` moves and then on to the end of the episode it is in; the slots that are done rest. So every return is that of a
-finished episode and nothing has to be guessed; and since a slot stops where an episode ends, whichever way it ends, no kind of episode is
+finished episode and nothing has to be estimated; and since a slot stops where an episode ends, whichever way it ends, no kind of episode is
 favoured. Each sample is used once, for one step of the optimizer with its minibatch: what it would teach a second time would no longer be
 the gradient of this policy. (PPO exists to use it again.)
 
-Masks, the scale of rewards and the fused twin are as in `ppo.py`, from which the forms of samples and log are taken.
+Masks, the scale of rewards, statistics and the fused backend are those of `ppo.py`.
 """
 
 from __future__ import annotations
@@ -26,18 +26,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgeworth.agents.policy import Policy
-from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.vocabulary import TURN_LIMIT
 from edgeworth.training.fused.order import shuffled
 from edgeworth.training.fused.returns import BASELINE_RATE
-from edgeworth.training.learner import Metrics, State, scheduled
-from edgeworth.training.optimizer import FlatAdam, UpdateGraph
-from edgeworth.training.ppo import Samples, explained_variance, means_of, normalised
-from edgeworth.training.practice import Practice
-from edgeworth.training.reward_scale import reward_scale_of
-from edgeworth.training.settings import HintSettings, ReinforceSettings
-from edgeworth.training.talks import SteppedTalks
+from edgeworth.training.learner import Metrics, State
+from edgeworth.training.ppo import explained_variance, means_of, normalised
+from edgeworth.training.settings import ReinforceSettings
+from edgeworth.training.torch_learner import Samples, TorchLearner
 
 MOST_MOVES = TURN_LIMIT // 2 + 1
 """An agent's moves in the longest episode that there can be, and none."""
@@ -79,7 +75,7 @@ class RunningBaseline:
 
 
 def reinforce_loss(policy: Policy, settings: ReinforceSettings, samples: Samples, bonus: float | Tensor) -> tuple[Tensor, list[Tensor]]:
-    """The loss of a minibatch, whose gradient is that of the expected return with its sign turned; and what is noted about it."""
+    """The loss of a minibatch, whose gradient is that of the expected return with its sign reversed; and its statistics."""
     outlook = policy(samples.features, samples.legal, samples.caps)
     log_probs = policy.log_prob(outlook, samples.acts, samples.shares)
     advantages = normalised(samples.advantages) if settings.normalize_advantages else samples.advantages
@@ -98,51 +94,37 @@ def reinforce_loss(policy: Policy, settings: ReinforceSettings, samples: Samples
 # The learner
 
 
-class Reinforce:
+class Reinforce(TorchLearner):
     """Plays episodes to their ends, and learns from them once."""
 
-    def __init__(
-        self,
-        game: BargainingConfig,
-        settings: ReinforceSettings,
-        shape: PolicyShape,
-        seed: int,
-        hints: HintSettings | None = None,
-        total_steps: int | None = None,
-        device: str = "cpu",
-    ) -> None:
-        self.settings, self.shape, self.seed, self.total_steps = settings, shape, seed, total_steps
-        self.device = torch.device(device)
-        self.practice = Practice(game, hints or HintSettings(), settings.num_envs, seed, shape)
-        self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
-        self.talks = SteppedTalks(self.practice, self.scale, self.device)
-        self.policy = Policy(shape, first_parameters(shape, seed)).to(self.device)
-        self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
-        longest = settings.rollout + (game.max_turns + 1) // 2
-        self.samples = Samples.empty(longest, settings.num_envs, shape.inputs, self.device)
+    settings: ReinforceSettings
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.baseline = RunningBaseline()
-        self.bonus = torch.tensor(settings.entropy, device=self.device)
-        self.steps, self.iteration = 0, 0
-        self._update = UpdateGraph(self._update_on, self.device)
+
+    def longest_rollout(self, game: BargainingConfig) -> int:
+        """The moves of a rollout, and then those of the longest episode."""
+        return self.settings.rollout + (game.max_turns + 1) // 2
 
     def iterate(self) -> Metrics:
-        """One rollout of whole episodes, one pass of updates over it, and what there is to tell."""
-        self.adam.learning_rate = rate = scheduled(self.settings.learning_rate, self.settings.lr_schedule, self.steps, self.total_steps)
-        self.bonus.fill_(scheduled(self.settings.entropy, self.settings.entropy_schedule, self.steps, self.total_steps))
+        """One rollout of whole episodes and one pass of updates over it; returns the metrics."""
+        rate = self.begin_iteration()
         rewards, ended, made, valid = self.rollout()
         places = np.flatnonzero(valid)
         returns = returns_of(rewards, ended, self.settings.gamma)
-        baseline, means = self.baselines(made.ravel()[places], returns.ravel()[places], places)
-        where = torch.from_numpy(places).to(self.device)
-        outcomes = torch.from_numpy(returns.ravel()[places]).to(self.device)
+        where, outcomes = (torch.from_numpy(array).to(self.device) for array in (places, returns.ravel()[places]))
+        baseline, means = self.baselines(made.ravel()[places], returns.ravel()[places], where)
         self.samples.returns.view(-1)[where] = outcomes
         self.samples.advantages.view(-1)[where] = outcomes - baseline
-        statistics = self.update(where)
+        order = torch.from_numpy(shuffled(self.seed, self.iteration, 0, len(places))).to(self.device)
+        statistics = torch.stack(self.learn(where[order])).cpu().numpy()
+        self.adam.check(statistics, self.iteration + 1)
         self.baseline.learn(means)
         self.steps += len(places)
         self.iteration += 1
         return {
-            **self.practice.report(),
+            **self.episodes.report(),
             **means_of(statistics, len(places), self.settings.minibatch, epochs=1),
             "epochs": 1,
             "explained_variance": explained_variance(baseline, outcomes),
@@ -159,16 +141,8 @@ class Reinforce:
         made, valid = np.zeros((most, episodes), np.int64), np.zeros((most, episodes), np.bool_)
         playing = np.ones(episodes, np.bool_)
         for t in range(most):
-            situation = self.talks.look()
-            outlook = self.policy(*situation)
-            acts, shares = self.policy.sample(outlook, self.talks.uniforms())
-            shares = shares * self.policy.states_share[acts].long()[:, None]
-            log_probs = self.policy.log_prob(outlook, acts, shares)
-            for array, entry in zip(self.samples[:7], (*situation, acts, shares, log_probs, outlook.values), strict=True):
-                array[t] = entry
             made[t], valid[t] = self.practice.moves, playing
-            everybody = bool(playing.all())
-            points, over = self.talks.step(acts, shares, None if everybody else playing)
+            points, over = self.make_moves(t, None if playing.all() else playing)
             rewards[t], ended[t] = points.cpu().numpy(), over.cpu().numpy()
             if t >= self.settings.rollout - 1:
                 playing = playing & (ended[t] == 0.0)
@@ -176,50 +150,22 @@ class Reinforce:
                 break
         return rewards, ended, made, valid
 
-    def baselines(
-        self, made: NDArray[np.int64], returns: NDArray[np.float32], places: NDArray[np.int64]
-    ) -> tuple[Tensor, Mapping[int, float]]:
+    def baselines(self, made: NDArray[np.int64], returns: NDArray[np.float32], where: Tensor) -> tuple[Tensor, Mapping[int, float]]:
         """The baseline of every sample, and what a running one will learn from this iteration."""
         if self.settings.baseline == "learned":
-            return self.samples.values.flatten()[torch.from_numpy(places).to(self.device)], {}
+            return self.samples.values.flatten()[where], {}
         if self.settings.baseline == "running":
             means, learnt = self.baseline.of(made, returns)
             return torch.from_numpy(means).to(self.device), learnt
-        return torch.zeros(len(places), device=self.device), {}
+        return torch.zeros(len(where), device=self.device), {}
 
-    def update(self, where: Tensor) -> NDArray[np.float32]:
-        """One pass over the samples in a random order; the statistics of all updates."""
-        self.adam.keep()
-        order = torch.from_numpy(shuffled(self.seed, self.iteration, 0, len(where))).to(self.device)
-        minibatches = self.samples.minibatches(where[order], self.settings.minibatch)
-        noted = torch.stack([self._update(*minibatch) for minibatch in minibatches]).cpu().numpy()
-        self.adam.check(noted, self.iteration + 1)
-        return noted
-
-    def _update_on(self, *minibatch: Tensor) -> Tensor:
-        """One step of the optimizer on a minibatch, and its statistics."""
-        loss, notes = reinforce_loss(self.policy, self.settings, Samples(*minibatch), self.bonus)
-        norm = self.adam.descend(loss)
-        return torch.stack([*notes, norm]).detach()
-
-    @property
-    def parameters(self) -> NDArray[np.float32]:
-        return self.policy.vector()
-
-    @property
-    def hint_counts(self) -> dict[str, int | str]:
-        return self.practice.hint_counts
+    def loss(self, samples: Samples) -> tuple[Tensor, list[Tensor]]:
+        """The loss of a minibatch, and its statistics."""
+        return reinforce_loss(self.policy, self.settings, samples, self.bonus)
 
     def state(self) -> State:
-        progress = {"iteration": np.array(self.iteration), "steps": np.array(self.steps)}
-        baseline = {"baseline_mean": self.baseline.mean.copy(), "baseline_seen": self.baseline.seen.copy()}
-        return {**self.adam.state(), **progress, **baseline, **self.practice.state()}
-
-    def close(self) -> None:
-        self.practice.close()
+        return {**super().state(), "baseline_mean": self.baseline.mean.copy(), "baseline_seen": self.baseline.seen.copy()}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self.adam.load_state(state)
-        self.practice.load_state(state)
-        self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
+        super().load_state(state)
         self.baseline.mean, self.baseline.seen = state["baseline_mean"].copy(), state["baseline_seen"].copy()

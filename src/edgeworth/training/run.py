@@ -62,12 +62,20 @@ def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: Poli
 
         return FusedLearner(stage.game, learner, shape, seed, stage.hints, total)
     device = torch_device(settings.device)
+    made = torch_algorithm(isinstance(learner, PPOSettings), device)
+    return made(stage.game, learner, shape, seed, stage.hints, total, device)
+
+
+def torch_algorithm(ppo: bool, device: str) -> Callable[..., Learner]:
+    """The class of PPO or REINFORCE for a device."""
+    if device.startswith("cuda"):
+        from edgeworth.training.gpu import GpuPPO, GpuReinforce
+
+        return GpuPPO if ppo else GpuReinforce
     from edgeworth.training.ppo import PPO
     from edgeworth.training.reinforce import Reinforce
 
-    if isinstance(learner, PPOSettings):
-        return PPO(stage.game, learner, shape, seed, stage.hints, total, device)
-    return Reinforce(stage.game, learner, shape, seed, stage.hints, total, device)
+    return PPO if ppo else Reinforce
 
 
 def torch_device(wanted: str) -> str:

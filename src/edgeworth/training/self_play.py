@@ -3,8 +3,8 @@
     settings = load_settings(config_folder() / "self_play.yaml")
     Run.begin(settings, Path("runs/mine"), "self-play").train()
 
-Nobody of the rules sits across the table. In a share of the talks (`latest`) the present network has both seats and learns from the moves
-of both; in the others a member of the pool has one seat, drawn by the episode's seed, and the network learns from its own moves alone. So
+The partner of the rules is not met. In a share of the episodes (`latest`) the present network has both seats and learns from the moves of
+both; in the others a member of the pool has one seat, drawn by the episode's seed, and the network learns from its own moves alone. So
 it learns to open and to answer, from either seat, and a plan that works against the present self alone does not pay (fictitious self-play,
 Heinrich et al. 2015). Without the pool this is naive self-play. With a pool that holds one foreign network, and `latest: 0`, it is a best
 response to that network.
@@ -15,15 +15,14 @@ self-play says as much about the other side.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
-from edgeworth.training.fused import two_seats
+from edgeworth.training.fused import returns, two_seats
 from edgeworth.training.fused.learner import FusedLearner
 from edgeworth.training.fused.two_seats import Opponents, Seats
+from edgeworth.training.learner import Metrics, State
 from edgeworth.training.pool import Pool, SelfPlaySettings
 from edgeworth.training.settings import PPOSettings
 
@@ -50,8 +49,8 @@ class SelfPlay(FusedLearner):
         self._seats = Seats.of(settings.rollout, settings.num_envs)
         two_seats.take_all_seats(self._game, self._opponents(), self._seats)
 
-    def iterate(self) -> dict[str, float]:
-        """Play, learn, keep a past self where one is due, and say how it went."""
+    def iterate(self) -> Metrics:
+        """Play, learn, keep a past self where one is due, and return the metrics."""
         before = self.steps
         metrics = super().iterate()
         if self.pool.is_due(before, self.steps):
@@ -64,14 +63,13 @@ class SelfPlay(FusedLearner):
 
     def _play(self) -> int:
         steps = self.settings.rollout
-        network = self.parameters, self._sizes, self._shop.scratch
-        two_seats.play_both(*network, self._game, self._tape, self._seats, self._diary, self._opponents(), self.scale, steps)
+        network, played = (self.parameters, self._sizes, self._room.scratch), (self._buffer, self._seats, self._progress)
+        two_seats.play_both(*network, self._game, *played, self._hints, self._opponents(), self.scale, steps)
         return steps
 
     def _judge(self, steps: int) -> None:
-        results = self._advantages, self._returns, self._baselines
-        two_seats.estimate_both(self._tape, self._seats, self.settings.num_envs, steps, *self._gae, *results)
+        returns.estimate_both(self._buffer, self._seats, self.settings.num_envs, steps, *self._gae)
 
-    def _kept(self) -> dict[str, NDArray[Any]]:
+    def _kept(self) -> State:
         seats = {"opponents": self._seats.opponent, "own_seats": self._seats.own}
         return {**super()._kept(), **seats, "pool": self.pool.parameters[self.pool.staying :], "pool_kept": self.pool.kept}

@@ -17,6 +17,7 @@ from edgeworth import catalog
 from edgeworth.agents.policy_layout import Reading
 from edgeworth.config import BargainingConfig, HintConfig, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.seeding import checked_seed
 from edgeworth.training.pool import SelfPlaySettings
 from edgeworth.validation import between, build, settings
@@ -121,6 +122,11 @@ class HintSettings:
     def given(self) -> bool:
         """Whether there are hints at all."""
         return self.mode != "none"
+
+    @property
+    def width(self) -> int:
+        """How many features the hints have."""
+        return HINT_FEATURES + self.age if self.given else 0
 
     @property
     def cadence(self) -> HintConfig:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from double_precision import earlier_log_probs, fused_gradient, make_parameters, make_situations, reference_gradient
-from edgeworth.agents.network.forward import TILE
+from edgeworth.agents.network.layers import TILE
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.training.fused.loss import CLIPPED, Terms
 
@@ -96,6 +96,6 @@ def test_the_gradient_of_what_is_masked_is_zero() -> None:
 def test_an_act_that_states_no_share_teaches_the_share_heads_nothing() -> None:
     situations, parameters = make_situations(SHAPE, 64, 4), make_parameters(SHAPE, 4)
     shop, _ = fused_gradient(parameters, situations, terms(), normalize=True)
-    silent = np.isin(situations.tape.moves[:64, 0], (2, 3))
+    silent = np.isin(situations.buffer.moves[:64, 0], (2, 3))
     slopes = shop.scratch.heads[: SHAPE.heads * 64].reshape(SHAPE.heads, 64)
     assert silent.any() and not slopes[5:-1, silent].any() and slopes[5:-1, ~silent].any()

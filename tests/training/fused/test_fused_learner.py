@@ -15,8 +15,9 @@ import pytest
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import DataError, InvalidOption, RunStopped
-from edgeworth.training.fused.learner import FusedLearner, Settings, shape_of
+from edgeworth.training.fused.learner import FusedLearner, Settings
 from edgeworth.training.fused.order import env_seeds, shuffled
+from edgeworth.training.learner import shape_of
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
 
 CLASSIC = BargainingConfig()
@@ -99,7 +100,8 @@ PRINT_BITS = """
 import hashlib, sys
 from edgeworth.config import BargainingConfig
 from edgeworth.training.fused import update
-from edgeworth.training.fused.learner import FusedLearner, shape_of
+from edgeworth.training.fused.learner import FusedLearner
+from edgeworth.training.learner import shape_of
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
 
 hints = HintSettings("random")
@@ -162,13 +164,13 @@ def test_orders_are_uniform() -> None:
 def test_reinforce_plays_whole_episodes() -> None:
     learner = make(REINFORCE)
     for _ in range(3):
-        learner._tape.played[:] = False
+        learner._buffer.played[:] = False
         assert learner.iterate()["episodes"] >= REINFORCE.num_envs
-        assert not learner._diary.moves.any() and not learner._diary.returns.any()
+        assert not learner._progress.moves.any() and not learner._progress.returns.any()
         assert (learner.batch.state["turn"] <= 1).all()
-        played = learner._tape.played.reshape(-1, REINFORCE.num_envs)
+        played = learner._buffer.played.reshape(-1, REINFORCE.num_envs)
         assert played[: REINFORCE.rollout].all()
-        ended = learner._tape.ended.reshape(played.shape)
+        ended = learner._buffer.ended.reshape(played.shape)
         lengths = played.sum(axis=0)
         assert ended[lengths - 1, np.arange(REINFORCE.num_envs)].all()
         for slot, length in enumerate(lengths):  # it stopped at the first end from the last step of the rollout on
@@ -183,12 +185,12 @@ def test_metrics_tell_of_whole_episodes_in_points() -> None:
     so_far = np.zeros(8)
     for _ in range(20):
         metrics = learner.iterate()
-        tape, ended_rewards = learner._tape, []
+        buffer, ended_rewards = learner._buffer, []
         for step in range(8):
             rows = slice(step * 8, (step + 1) * 8)
-            so_far += tape.rewards[rows] / learner.scale
-            ended_rewards += so_far[tape.ended[rows]].tolist()
-            so_far[tape.ended[rows]] = 0.0
+            so_far += buffer.rewards[rows] / learner.scale
+            ended_rewards += so_far[buffer.ended[rows]].tolist()
+            so_far[buffer.ended[rows]] = 0.0
         rewards += ended_rewards
         assert metrics["episodes"] == len(ended_rewards)
         assert metrics["reward"] == pytest.approx(np.mean(ended_rewards), rel=1e-5)

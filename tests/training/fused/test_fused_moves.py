@@ -10,17 +10,18 @@ import torch
 from numpy.typing import NDArray
 
 from double_precision import Situations, fused_gradient, log_probs, make_parameters, make_situations, outlook
-from edgeworth.agents.network import blas
-from edgeworth.agents.network.blas import use_one_thread
+from edgeworth.agents.network import products
 from edgeworth.agents.network.elementary import exp, log, tanh
 from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
+from edgeworth.agents.network.products import use_one_thread
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import FallbackUsed, InvalidOption, MissingExtra
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.legality import STATES_SHARE
-from edgeworth.training.fused.learner import FusedLearner, shape_of
+from edgeworth.training.fused.learner import FusedLearner
 from edgeworth.training.fused.loss import Terms
+from edgeworth.training.learner import shape_of
 from edgeworth.training.settings import PPOSettings
 
 SHAPE = PolicyShape()
@@ -40,7 +41,7 @@ def parameters() -> NDArray[np.float32]:
 def drawn(parameters: NDArray[np.float32], situations: Situations, times: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Moves for every situation, many times over; rows (times, situations)."""
     rng, size = np.random.default_rng(0), situations.size
-    features = np.tile(situations.tape.features[:size], (times, 1))
+    features = np.tile(situations.buffer.features[:size], (times, 1))
     masks, caps = np.tile(situations.masks, (times, 1)), np.tile(situations.caps, (times, 1))
     acts, shares = NetworkPlayer(parameters, SHAPE).choose_from(features, masks, caps, rng.random((times * size, 4), np.float32))
     return acts.reshape(times, size), shares.reshape(times, size, 3)
@@ -79,7 +80,7 @@ def test_the_edges_of_the_uniform_numbers_draw_legal_moves_too(situations: Situa
     player = NetworkPlayer(parameters, SHAPE)
     for edge in (0.0, 1.0 - 2.0**-24):
         uniforms = np.full((size, 4), edge)
-        acts, shares = player.choose_from(situations.tape.features[:size], situations.masks, situations.caps, uniforms)
+        acts, shares = player.choose_from(situations.buffer.features[:size], situations.masks, situations.caps, uniforms)
         assert situations.masks[np.arange(size), acts].all() and (shares <= situations.caps).all()
 
 
@@ -106,7 +107,7 @@ def test_moves_come_as_often_as_their_probabilities_say(situations: Situations, 
 
 def test_the_likeliest_move_is_greedy_in_every_head(situations: Situations, parameters: NDArray[np.float32]) -> None:
     size = situations.size
-    acts, shares = NetworkPlayer(parameters, SHAPE).choose_from(situations.tape.features[:size], situations.masks, situations.caps)
+    acts, shares = NetworkPlayer(parameters, SHAPE).choose_from(situations.buffer.features[:size], situations.masks, situations.caps)
     with torch.no_grad():
         logs, _ = outlook(torch.tensor(parameters, dtype=torch.float64), situations)
     assert (acts == logs[0].argmax(1).numpy()).all()
@@ -117,7 +118,7 @@ def test_the_likeliest_move_is_greedy_in_every_head(situations: Situations, para
 
 def test_outlooks_agree_with_double_precision(situations: Situations, parameters: NDArray[np.float32]) -> None:
     size = situations.size
-    found = NetworkPlayer(parameters, SHAPE).outlook(situations.tape.features[:size], situations.masks, situations.caps)
+    found = NetworkPlayer(parameters, SHAPE).outlook(situations.buffer.features[:size], situations.masks, situations.caps)
     with torch.no_grad():
         logs, values = outlook(torch.tensor(parameters, dtype=torch.float64), situations)
     assert np.allclose(found.values, values, atol=1e-5)
@@ -130,13 +131,13 @@ def test_a_forced_choice_has_log_probability_zero() -> None:
     situations = make_situations(SHAPE, 64, 5)
     situations.masks[:] = [False, True, False, False, False]
     situations.caps[:] = 0
-    situations.tape.legal[:64] = [2, 1, 1, 1]
-    situations.tape.moves[:64] = [1, 0, 0, 0]
-    found = NetworkPlayer(make_parameters(SHAPE, 5), SHAPE).outlook(situations.tape.features[:64], situations.masks, situations.caps)
+    situations.buffer.legal[:64] = [2, 1, 1, 1]
+    situations.buffer.moves[:64] = [1, 0, 0, 0]
+    found = NetworkPlayer(make_parameters(SHAPE, 5), SHAPE).outlook(situations.buffer.features[:64], situations.masks, situations.caps)
     assert (found.acts[:, 1] == 0.0).all() and (found.shares[:, :, 0] == 0.0).all()
     terms = Terms(True, *(np.float32(x) for x in (0.2, 0.5, 0.0, np.inf)))
-    shop, _ = fused_gradient(make_parameters(SHAPE, 5), situations, terms, normalize=True)
-    assert (shop.samples.change[:64] == 0.0).all()
+    room, _ = fused_gradient(make_parameters(SHAPE, 5), situations, terms, normalize=True)
+    assert (room.samples.change[:64] == 0.0).all()
 
 
 @pytest.mark.parametrize("minibatch", [64, 48, 256])
@@ -145,24 +146,24 @@ def test_the_first_ratios_are_exactly_one(minibatch: int) -> None:
     settings = PPOSettings(learning_rate=1e-30, minibatch=minibatch, epochs=1)
     learner = FusedLearner(config, settings, shape_of(config, settings), 3)
     learner.iterate()  # parameters do not move, so every minibatch is a first one
-    ratios = learner._shop.samples.ratios[: minibatch % 128 or 128]
+    ratios = learner._room.samples.ratios[: minibatch % 128 or 128]
     assert (ratios == 1.0).all()
     assert learner._sums[6] == 0.0  # KL, over all minibatches
 
 
-def test_log_probabilities_on_the_tape_are_those_of_the_moves() -> None:
+def test_log_probabilities_on_the_buffer_are_those_of_the_moves() -> None:
     config = BargainingConfig(min_count=0)
     settings = PPOSettings(rollout=16)
     learner = FusedLearner(config, settings, shape_of(config, settings), 4)
     learner._play()
-    tape = learner._tape
+    buffer = learner._buffer
     rows = 16 * settings.num_envs
-    caps = np.log2(tape.legal[:rows, 1:] + 1).astype(np.int64) - 1
-    masks = (tape.legal[:rows, :1] >> np.arange(5)) & 1 == 1
-    situations = Situations(learner.shape, tape, masks, caps, tape.values[:rows], tape.values[:rows])
+    caps = np.log2(buffer.legal[:rows, 1:] + 1).astype(np.int64) - 1
+    masks = (buffer.legal[:rows, :1] >> np.arange(5)) & 1 == 1
+    situations = Situations(learner.shape, buffer, masks, caps)
     with torch.no_grad():
         exact = log_probs(outlook(torch.tensor(learner.parameters, dtype=torch.float64), situations)[0], situations)
-    assert np.allclose(tape.log_probs[:rows], exact, atol=2e-6)
+    assert np.allclose(buffer.log_probs[:rows], exact, atol=2e-6)
 
 
 def test_drawn_numbers_belong_to_the_episode_and_the_turn() -> None:
@@ -187,7 +188,7 @@ def test_without_scipy_the_network_says_which_extra_it_needs(monkeypatch: pytest
 
 
 def test_a_library_without_a_switch_for_threads_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blas, "SETTERS", ())
+    monkeypatch.setattr(products, "SETTERS", ())
     use_one_thread.cache_clear()
     try:
         with pytest.warns(FallbackUsed, match="no switch for its number of threads"):

@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from edgeworth.agents.network.elementary import ONE, exp, log
-from edgeworth.agents.network.forward import Scratch
-from edgeworth.compiled import Array, Int, Real, Record, compiled, compiled_bare, compiled_within
+from edgeworth.agents.network.layers import Scratch
+from edgeworth.agents.policy_layout import ACTS
+from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled, compiled_bare, compiled_within
 from edgeworth.games.bargaining.legality import STATES_SHARE
-from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE
+from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE, PARTNER_ACT, PARTNER_SHARE
+from edgeworth.games.bargaining.vocabulary import AGENT
 from edgeworth.seeding import THIRD_BITS, THIRD_MASK, draw
 
-ACTS = 5
 NEVER = np.float32(-1e9)
 """The logit of what is illegal: finite, and so low that its weight is 0 beside any other."""
 NOTHING = np.float32(0.0)
@@ -43,7 +44,7 @@ def legal_units(cap: Int) -> Int:
 
 
 @compiled_bare
-def weigh_head(logits: Array, weights: Array, first: Int, entries: Int, size: Int, legal: Array, scale: Array, log_sum: Array) -> None:
+def softmax_head(logits: Array, weights: Array, first: Int, entries: Int, size: Int, legal: Array, scale: Array, log_sum: Array) -> None:
     """Turn the logits of one head into log-weights, in place, with their exponentials and the logarithm of the sum."""
     for j in range(size):
         scale[np.uint64(j)] = NEVER
@@ -73,12 +74,12 @@ def weigh_head(logits: Array, weights: Array, first: Int, entries: Int, size: In
 
 
 @compiled_within
-def weigh(scratch: Scratch, units: Int, size: Int) -> None:
-    """The same for all four heads of a tile."""
+def softmax(scratch: Scratch, units: Int, size: Int) -> None:
+    """Log-weights, weights and the logarithms of their sums for all four heads of a tile."""
     first = 0
     for head in range(4):
         entries = ACTS if head == 0 else units + 1
-        weigh_head(scratch.heads, scratch.weights, first, entries, size, scratch.legal[head], scratch.scale[head], scratch.log_sum[head])
+        softmax_head(scratch.heads, scratch.weights, first, entries, size, scratch.legal[head], scratch.scale[head], scratch.log_sum[head])
         first += entries
 
 
@@ -112,14 +113,9 @@ def likeliest(weights: Array, first: Int, entries: Int, size: Int, situation: In
 
 
 @compiled
-def move_uniforms(s: Record) -> tuple[Real, Real, Real, Real]:
-    """Four numbers in [0, 1) that decide the agent's next move."""
-    return uniforms_for(s, AGENT_ACT, AGENT_SHARE)
-
-
-@compiled
-def uniforms_for(s: Record, act_purpose: Int, share_purpose: Int) -> tuple[Real, Real, Real, Real]:
-    """Four numbers in [0, 1) that decide a move, from the episode's own randomness; exact in single precision."""
+def move_uniforms(s: Record, side: Int) -> tuple[Real, Real, Real, Real]:
+    """Four numbers in [0, 1) that decide a side's next move, from the episode's own randomness; exact in single precision."""
+    act_purpose, share_purpose = (AGENT_ACT, AGENT_SHARE) if side == AGENT else (PARTNER_ACT, PARTNER_SHARE)
     act = np.float64(draw(s.key, s.turn, act_purpose, 0) >> ACT_SHIFT) * ACT_UNIT
     bits = draw(s.key, s.turn, share_purpose, 0)
     a = np.float64(bits & THIRD_MASK) * THIRD_UNIT
@@ -128,27 +124,22 @@ def uniforms_for(s: Record, act_purpose: Int, share_purpose: Int) -> tuple[Real,
     return act, a, b, c
 
 
+@compiled
+def choose(weights: Array, first: Int, entries: Int, size: Int, situation: Int, greedy: Flag, uniform: Real) -> Int:
+    """The likeliest entry of a head, or one drawn by a uniform number."""
+    return likeliest(weights, first, entries, size, situation) if greedy else pick(weights, first, entries, size, situation, uniform)
+
+
 @compiled_bare
-def draw_move(
-    weights: Array, units: Int, size: Int, situation: Int, for_act: Real, for_a: Real, for_b: Real, for_c: Real
+def choose_move(
+    weights: Array, units: Int, size: Int, situation: Int, greedy: Flag, for_act: Real, for_a: Real, for_b: Real, for_c: Real
 ) -> tuple[Int, Int, Int, Int]:
-    """A move with the probabilities of the heads, by four uniform numbers; zeros for a share that the act does not state."""
-    act = pick(weights, 0, ACTS, size, situation, for_act)
+    """A move with the probabilities of the heads, drawn by four uniform numbers, or the likeliest; zeros for a share that is not stated."""
+    act = choose(weights, 0, ACTS, size, situation, greedy, for_act)
     stated = STATES_SHARE[np.uint64(act)]
-    a = pick(weights, ACTS, units + 1, size, situation, for_a) * stated
-    b = pick(weights, ACTS + units + 1, units + 1, size, situation, for_b) * stated
-    c = pick(weights, ACTS + 2 * (units + 1), units + 1, size, situation, for_c) * stated
-    return act, a, b, c
-
-
-@compiled_bare
-def likeliest_move(weights: Array, units: Int, size: Int, situation: Int) -> tuple[Int, Int, Int, Int]:
-    """The likeliest act and, where it states a share, the likeliest number of each type."""
-    act = likeliest(weights, 0, ACTS, size, situation)
-    stated = STATES_SHARE[np.uint64(act)]
-    a = likeliest(weights, ACTS, units + 1, size, situation) * stated
-    b = likeliest(weights, ACTS + units + 1, units + 1, size, situation) * stated
-    c = likeliest(weights, ACTS + 2 * (units + 1), units + 1, size, situation) * stated
+    a = choose(weights, ACTS, units + 1, size, situation, greedy, for_a) * stated
+    b = choose(weights, ACTS + units + 1, units + 1, size, situation, greedy, for_b) * stated
+    c = choose(weights, ACTS + 2 * (units + 1), units + 1, size, situation, greedy, for_c) * stated
     return act, a, b, c
 
 

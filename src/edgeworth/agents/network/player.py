@@ -8,23 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Moves
-from edgeworth.agents.network.blas import use_one_thread
-from edgeworth.agents.network.forward import TILE, Scratch, Sizes, forward
-from edgeworth.agents.network.heads import ACTS, draw_move, legal_acts, legal_units, likeliest_move, uniforms_for, weigh
+from edgeworth.agents.network.heads import choose_move, legal_acts, legal_units, move_uniforms, softmax
+from edgeworth.agents.network.layers import TILE, Scratch, Sizes, forward
+from edgeworth.agents.network.products import use_one_thread
 from edgeworth.agents.network.reading import Reading, read
-from edgeworth.agents.policy_layout import PolicyShape
+from edgeworth.agents.policy_layout import ACTS, PolicyShape
 from edgeworth.compiled import Array, Flag, Int, compiled_bare, compiled_within
 from edgeworth.errors import InvalidOption
-from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE, PARTNER_ACT, PARTNER_SHARE
 from edgeworth.games.bargaining.vocabulary import AGENT
-
-PURPOSES = ((AGENT_ACT, AGENT_SHARE), (PARTNER_ACT, PARTNER_SHARE))
-"""What a side's draws are for."""
 
 
 @compiled_within
 def look(parameters: Array, sizes: Sizes, scratch: Scratch, features: Array, masks: Array, caps: Array, begin: Int, number: Int) -> None:
-    """Send some situations through the network, and weigh what is legal.
+    """Send some situations through the network to the weights of what is legal.
 
     A whole tile goes through, however few there are: products of another size are summed in another order, and an agent would not be quite
     the same alone as among others.
@@ -37,7 +33,7 @@ def look(parameters: Array, sizes: Sizes, scratch: Scratch, features: Array, mas
         for k in range(3):
             scratch.legal[1 + k, e] = legal_units(caps[row, k])
     forward(parameters, sizes, scratch, TILE)
-    weigh(scratch, sizes.units, TILE)
+    softmax(scratch, sizes.units, TILE)
 
 
 @compiled_bare
@@ -59,11 +55,8 @@ def choose_moves(
         look(parameters, sizes, scratch, features, masks, caps, begin, number)
         for j in range(number):
             row = np.uint64(begin + j)
-            if greedy:
-                act, a, b, c = likeliest_move(scratch.weights, sizes.units, TILE, j)
-            else:
-                for_act, for_a, for_b, for_c = uniforms[row, 0], uniforms[row, 1], uniforms[row, 2], uniforms[row, 3]
-                act, a, b, c = draw_move(scratch.weights, sizes.units, TILE, j, for_act, for_a, for_b, for_c)
+            for_act, for_a, for_b, for_c = uniforms[row, 0], uniforms[row, 1], uniforms[row, 2], uniforms[row, 3]
+            act, a, b, c = choose_move(scratch.weights, sizes.units, TILE, j, greedy, for_act, for_a, for_b, for_c)
             acts[row], shares[row, 0], shares[row, 1], shares[row, 2] = act, a, b, c
 
 
@@ -85,17 +78,17 @@ def judge_situations(
 
 
 @compiled_bare
-def write_uniforms(state: Array, act_purpose: Int, share_purpose: Int, uniforms: Array) -> None:
-    """The four numbers in [0, 1) that decide the next move of every episode."""
+def write_uniforms(state: Array, side: Int, uniforms: Array) -> None:
+    """The four numbers in [0, 1) that decide a side's next move in every episode."""
     for i in range(state.shape[0]):
         e = np.uint64(i)
-        uniforms[e, 0], uniforms[e, 1], uniforms[e, 2], uniforms[e, 3] = uniforms_for(state[e], act_purpose, share_purpose)
+        uniforms[e, 0], uniforms[e, 1], uniforms[e, 2], uniforms[e, 3] = move_uniforms(state[e], side)
 
 
 def batch_uniforms(state: NDArray[np.void], side: int = AGENT) -> NDArray[np.float64]:
     """The four numbers in [0, 1) that decide a side's next move in every episode: the act, then each item type."""
     uniforms = np.empty((len(state), 4))
-    write_uniforms(state, *PURPOSES[side], uniforms)
+    write_uniforms(state, side, uniforms)
     return uniforms
 
 
@@ -127,7 +120,7 @@ class NetworkPlayer:
     ) -> Moves:
         """Moves for situations with these features (N, F), legal acts (N, 5) and pools (N, 3); drawn by `uniforms`, or the likeliest."""
         acts, shares = np.empty(len(features), np.int64), np.empty((len(features), 3), np.int64)
-        drawn = np.zeros((0, 4)) if uniforms is None else np.ascontiguousarray(uniforms, np.float64)
+        drawn = np.zeros((len(features), 4)) if uniforms is None else np.ascontiguousarray(uniforms, np.float64)
         reading, legal = self._read(features, masks, caps)
         situations = reading.inputs, legal, reading.caps
         choose_moves(self.parameters, self._sizes, self._scratch, *situations, drawn, uniforms is None, acts, shares)

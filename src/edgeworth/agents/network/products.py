@@ -1,12 +1,16 @@
-"""Matrix products of the network, each a single call of the linear algebra library, and the sums it does best.
+"""Matrix products of the network, each a single call of the linear algebra library (BLAS), and the sums it does best.
 
-Matrices are row by row in flat arrays. The library behind them is SciPy's, reached by the names that Numba itself uses for `np.dot`;
-calling them directly needs no shapes, no copies and little compilation. There is no product with a transposed second factor: callers turn
-the factor around first, because the library is slow on such products of small matrices.
+Matrices are row by row in flat arrays. The library is SciPy's, reached by the names that Numba itself uses for `np.dot`; calling them
+directly needs no shapes, no copies and little compilation. There is no product with a transposed second factor: callers transpose the
+factor first, because the library is slow on such products of small matrices. It runs on one thread: the products are too small to share,
+and waiting for a second core costs more.
 """
 
 from __future__ import annotations
 
+import ctypes
+import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,12 +19,40 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from edgeworth.compiled import Array, Int, Real, compiled_bare
+from edgeworth.errors import FallbackUsed, MissingExtra
 
 CHAR, POINTER = ir.IntType(8), ir.IntType(8).as_pointer()
 LOWERING: Any = cgutils
 
-SINGLE, PLAIN, TURNED = (ir.Constant(CHAR, ord(letter)) for letter in "snt")
-NO, YES = np.float32(0.0), np.float32(1.0)
+SINGLE, PLAIN, TRANSPOSED = (ir.Constant(CHAR, ord(letter)) for letter in "snt")
+REPLACE, ACCUMULATE = np.float32(0.0), np.float32(1.0)
+"""The factor on what the output holds already."""
+SETTERS = ("scipy_openblas_set_num_threads", "openblas_set_num_threads", "scipy_openblas_set_num_threads64_")
+
+
+@cache
+def use_one_thread() -> None:
+    """Let products run on the calling thread alone; where the library has no such switch, a warning says so once."""
+    library = _library()
+    for name in SETTERS:
+        setter = getattr(library, name, None)
+        if setter is not None:
+            setter(1)
+            return
+    warnings.warn(
+        "SciPy's linear algebra library has no switch for its number of threads here, so it keeps its own;"
+        " the variable OMP_NUM_THREADS=1 may set it from outside.",
+        FallbackUsed,
+        stacklevel=2,
+    )
+
+
+def _library() -> ctypes.CDLL:
+    try:
+        from scipy.linalg import cython_blas  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingExtra("The compiled network", "scipy", "train") from error
+    return ctypes.CDLL(cython_blas.__file__)
 
 
 def _start(context: Any, builder: Any, kind: Any, array: Any) -> Any:
@@ -38,16 +70,16 @@ def _call(builder: Any, name: str, arguments: list[Any]) -> None:
     builder.call(LOWERING.get_or_insert_function(builder.module, kind, name), arguments)
 
 
-def _product(first_turned: bool) -> Any:
+def _product(first_transposed: bool) -> Any:
     def typed(typing_context: Any, a: Any, b: Any, out: Any, rows: Any, columns: Any, inner: Any, keep: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             starts = [_start(context, builder, *pair) for pair in zip(signature.args[:3], arguments[:3], strict=True)]
             m, n, k = arguments[3:6]
             one = _kept(builder, ir.Constant(ir.FloatType(), 1.0))
-            first = TURNED if first_turned else PLAIN
+            first = TRANSPOSED if first_transposed else PLAIN
             # the library counts column by column, so that it computes the transposed product of the factors in reverse
             sizes = [SINGLE, PLAIN, first, n, m, k]
-            factors = [one, starts[1], n, starts[0], m if first_turned else k]
+            factors = [one, starts[1], n, starts[0], m if first_transposed else k]
             _call(builder, "numba_xxgemm", [*sizes, *factors, _kept(builder, arguments[6]), starts[2], n])
             return context.get_dummy_value()
 
@@ -56,8 +88,8 @@ def _product(first_turned: bool) -> Any:
     return typed
 
 
-_multiply: Any = intrinsic(_product(first_turned=False))
-_multiply_turned: Any = intrinsic(_product(first_turned=True))
+_multiply: Any = intrinsic(_product(first_transposed=False))
+_multiply_transposed: Any = intrinsic(_product(first_transposed=True))
 
 
 def _sum_of_rows(typing_context: Any, a: Any, ones: Any, out: Any, rows: Any, columns: Any, keep: Any) -> Any:
@@ -65,7 +97,7 @@ def _sum_of_rows(typing_context: Any, a: Any, ones: Any, out: Any, rows: Any, co
         starts = [_start(context, builder, *pair) for pair in zip(signature.args[:3], arguments[:3], strict=True)]
         m, n, keep = arguments[3:]
         one = _kept(builder, ir.Constant(ir.FloatType(), 1.0))
-        _call(builder, "numba_xxgemv", [SINGLE, TURNED, n, m, one, starts[0], n, starts[1], _kept(builder, keep), starts[2]])
+        _call(builder, "numba_xxgemv", [SINGLE, TRANSPOSED, n, m, one, starts[0], n, starts[1], _kept(builder, keep), starts[2]])
         return context.get_dummy_value()
 
     return types.void(a, ones, out, types.int64, types.int64, types.float32), generate
@@ -93,9 +125,9 @@ def multiply(a: Array, b: Array, out: Array, rows: Int, columns: Int, inner: Int
 
 
 @compiled_bare
-def multiply_turned(a: Array, b: Array, out: Array, rows: Int, columns: Int, inner: Int, keep: Real) -> None:
+def multiply_transposed(a: Array, b: Array, out: Array, rows: Int, columns: Int, inner: Int, keep: Real) -> None:
     """Aᵀ B + keep × out, where A is (inner × rows)."""
-    _multiply_turned(a, b, out, rows, columns, inner, keep)
+    _multiply_transposed(a, b, out, rows, columns, inner, keep)
 
 
 @compiled_bare
@@ -111,7 +143,7 @@ def squared_length(a: Array) -> Real:
 
 
 @compiled_bare
-def turn(a: Array, rows: Int, columns: Int, out: Array) -> None:
+def transpose(a: Array, rows: Int, columns: Int, out: Array) -> None:
     """Aᵀ, written out; four rows at a time, so that four neighbours are written at once."""
     width, height = np.uint64(columns), np.uint64(rows)
     fours = rows // 4 * 4

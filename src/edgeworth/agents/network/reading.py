@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.forward import Sizes
-from edgeworth.agents.network.memory import aligned_zeros
+from edgeworth.agents.network.layers import Sizes, aligned_zeros
 from edgeworth.agents.policy_layout import POINT_KNOTS, READINGS, TIME_KNOTS, PolicyShape
 from edgeworth.arithmetic import larger
 from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
@@ -95,7 +94,7 @@ def read_row(row: Array, order: Array, sizes: Sizes) -> None:
 
 @compiled_bare
 def read_rows(rows: Array, pools: Array, sizes: Sizes, orders: Array, caps: Array) -> None:
-    """The same for many situations, with their pools."""
+    """Read many situations, and put their pools into the order of the network."""
     for i in range(rows.shape[0]):
         e = np.uint64(i)
         read_row(rows[e], orders[e], sizes)

@@ -1,12 +1,11 @@
-"""The fused learner: a whole iteration of PPO or REINFORCE in compiled code, around the products of the linear algebra library.
+"""The fused learner: a whole iteration of PPO or REINFORCE in compiled code, around the matrix products of BLAS.
 
     learner = FusedLearner(BargainingConfig(), PPOSettings(), shape_of(BargainingConfig(), PPOSettings()), seed=0)
     metrics = learner.iterate()
 
 It means the same as the torch backend and keeps the same flat vector of parameters. Where torch calls many small operations for every
-minibatch, here one call plays a rollout and one learns from it.
-Random hints are drawn by the rules inside the rollout; hints of other providers are asked for in Python at every step, with the same
-compiled steps in between, and so are partners outside the rules. `state()` holds all that is needed to go on as if nothing had happened.
+minibatch, here one call plays a rollout and one learns from it. Random hints are drawn by the rules inside the rollout; other hint
+providers and partners outside the rules are asked in Python at every step, with the same compiled steps in between.
 """
 
 from __future__ import annotations
@@ -18,53 +17,36 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.blas import use_one_thread
-from edgeworth.agents.network.forward import Scratch, Sizes
-from edgeworth.agents.network.memory import aligned_zeros
+from edgeworth.agents.network.layers import Gradients, Scratch, Sizes, aligned_zeros
+from edgeworth.agents.network.products import use_one_thread
+from edgeworth.agents.network.reading import Reading
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.hint_injector import HintFeed, provider_of
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import AGENT, TURN_LIMIT
 from edgeworth.seeding import checked_seed
 from edgeworth.training.fused import loss, returns, rollout, update
-from edgeworth.training.fused.adam import Moments
-from edgeworth.training.fused.backward import Slopes
 from edgeworth.training.fused.loss import Samples, Terms
 from edgeworth.training.fused.order import env_seeds, order_key
-from edgeworth.training.fused.outside import advance_outside
-from edgeworth.training.fused.rollout import Diary, Game, HintDesk, Tape
-from edgeworth.training.fused.update import Schedule, Workshop
-from edgeworth.training.learner import let_go, not_finite, scheduled
-from edgeworth.training.reward_scale import reward_scale_of
+from edgeworth.training.fused.rollout import Game, HintState, Progress, RolloutBuffer
+from edgeworth.training.fused.update import Moments, Room, Schedule
+from edgeworth.training.learner import NO_HINTS, Metrics, State, close_provider, episode_metrics, not_finite, reward_scale_of, scheduled
+from edgeworth.training.practice import ended_episodes, step_chosen
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
 
 Settings = PPOSettings | ReinforceSettings
-NO_HINTS = HintSettings()
 INSIDE = ("none", "random")
-"""Hint modes that need nobody outside the rules."""
-
-
-def hint_width(hints: HintSettings) -> int:
-    """How many features the hints have."""
-    return 0 if hints.mode == "none" else HINT_FEATURES + hints.age
-
-
-def shape_of(config: BargainingConfig, settings: Settings, hints: HintSettings = NO_HINTS) -> PolicyShape:
-    """The network for a game with these hints."""
-    units = BargainingBatch(config, 1).max_count
-    return PolicyShape(BASE_FEATURES + hint_width(hints), units, settings.hidden, settings.layers, settings.reading)
+"""Hint modes that are drawn inside the rollout."""
 
 
 class FusedLearner:
     """Plays and learns, one iteration at a time."""
 
     two_player: ClassVar[bool] = False
-    """Whether the learner makes the moves of both sides, so that nobody of the rules does."""
+    """Whether the learner makes the moves of both sides."""
 
     def __init__(
         self,
@@ -76,9 +58,9 @@ class FusedLearner:
         total_steps: int | None = None,
         stepwise: bool | None = None,
     ) -> None:
-        """`total_steps` ends a linear schedule; `stepwise` steps from Python even where nobody there has to be asked."""
+        """`total_steps` ends a linear schedule; `stepwise` steps from Python even where nothing has to be asked there."""
         for schedule in (settings.lr_schedule, settings.entropy_schedule):
-            scheduled(0.0, schedule, 0, total_steps)  # a linear one without an end is told now
+            scheduled(0.0, schedule, 0, total_steps)  # refuse a linear one without an end now
         use_one_thread()
         self.config, self.settings, self.shape, self.hints = config, settings, shape, hints
         self.seed, self.total_steps = checked_seed(seed), total_steps
@@ -86,15 +68,15 @@ class FusedLearner:
         self.parameters = aligned_zeros(shape.size)
         self.parameters[:] = first_parameters(shape, seed)
         self.steps = self.iteration = self.updates = 0
-        self._open_talks()
+        self._open_episodes()
         self._allocate()
-        self._seat_hints(stepwise)
+        self._prepare_hints(stepwise)
 
-    def _open_talks(self) -> None:
+    def _open_episodes(self) -> None:
         settings, config = self.settings, self.config
         self.batch = BargainingBatch(config, settings.num_envs, self.two_player)
-        self._room, width = self.shape.features - BASE_FEATURES, hint_width(self.hints)
-        if self.batch.max_count != self.shape.units or (self._room != width and self.hints.given) or self._room < 0:
+        self._hint_width, width = self.shape.features - BASE_FEATURES, self.hints.width
+        if self.batch.max_count != self.shape.units or (self._hint_width != width and self.hints.given) or self._hint_width < 0:
             raise InvalidOption(
                 f"The network is for {self.shape.features} features and up to {self.shape.units} units of a type; the game has"
                 f" {BASE_FEATURES + width} and {self.batch.max_count}."
@@ -107,20 +89,18 @@ class FusedLearner:
         self._sizes = Sizes.of(shape)
         self._whole_episodes = isinstance(settings, ReinforceSettings)
         steps = settings.rollout + (self.config.max_turns + 1) // 2 * self._whole_episodes
-        self._game, self._diary = Game.of(self.batch), Diary.of(settings.num_envs)
-        self._tape = Tape.of(steps, settings.num_envs, shape.inputs)
-        self._shop = Workshop(Scratch.of(shape), Samples.of_tile(), Slopes.of(shape), Moments.of(shape.size))
-        rows = len(self._tape.values)
-        self._advantages, self._returns, self._baselines = (aligned_zeros(rows) for _ in range(3))
+        self._game, self._progress = Game.of(self.batch), Progress.of(settings.num_envs)
+        self._buffer = RolloutBuffer.of(steps, settings.num_envs, shape.inputs)
+        self._room = Room(Scratch.of(shape), Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
         self._baseline_mean, self._baseline_seen = np.zeros(TURN_LIMIT // 2 + 1), np.zeros(TURN_LIMIT // 2 + 1, np.bool_)
         self._sums = np.zeros(loss.SUMS)
 
-    def _seat_hints(self, stepwise: bool | None) -> None:
+    def _prepare_hints(self, stepwise: bool | None) -> None:
         hints = self.hints
         inside = hints.mode in INSIDE
         self._stepwise = self.batch.outside is not None or (not inside if stepwise is None else stepwise)
         random = hints.mode == "random" and not self._stepwise
-        self._desk = HintDesk.of(self.batch, self._room, hints.k, hints.hold_last, random)
+        self._hints = HintState.of(self.batch, self._hint_width, hints.k, hints.hold_last, random)
         self._feed: HintFeed | None = None
         if hints.given:
             provider = provider_of(hints.mode, hints.options)
@@ -133,17 +113,17 @@ class FusedLearner:
     @property
     def hint_counts(self) -> dict[str, int | str]:
         """How many hints were asked for, given and rejected, and the time that asking took in Python; empty without hints."""
-        if self._desk.random:
-            return {"asked": (drawn := int(self._desk.drawn[0])), "given": drawn}
+        if self._hints.random:
+            return {"asked": (drawn := int(self._hints.drawn[0])), "given": drawn}
         return {} if self._feed is None else self._feed.spent
 
-    def iterate(self) -> dict[str, float]:
-        """Play, learn, and say how it went."""
-        self._diary.resting[:], self._diary.totals[:], self._sums[:] = False, 0.0, 0.0
+    def iterate(self) -> Metrics:
+        """Play, learn, and return the metrics."""
+        self._progress.resting[:], self._progress.totals[:], self._sums[:] = False, 0.0, 0.0
         steps = self._play_stepwise() if self._stepwise else self._play()
-        rows = np.flatnonzero(self._tape.played[: steps * self.settings.num_envs])
+        rows = np.flatnonzero(self._buffer.played[: steps * self.settings.num_envs])
         self._judge(steps)
-        explained = explained_variance(self._returns[rows], self._baselines[rows])
+        explained = explained_variance(self._buffer.returns[rows], self._buffer.baselines[rows])
         rate = scheduled(self.settings.learning_rate, self.settings.lr_schedule, self.steps, self.total_steps)
         made, epochs, kl = self._learn(rows, rate)
         self.updates += made
@@ -151,7 +131,7 @@ class FusedLearner:
             raise not_finite(self.updates + 1, self.iteration + 1)
         self.iteration += 1
         self.steps += len(rows)
-        metrics = {**self._episode_metrics(), **self._loss_metrics(made, epochs, len(rows) * epochs)}
+        metrics = {**episode_metrics(*self._progress.totals.tolist()), **self._loss_metrics(made, epochs, len(rows) * epochs)}
         return {**metrics, "approx_kl": kl, "explained_variance": explained, "learning_rate": rate, "steps": float(self.steps)}
 
     # Playing
@@ -161,11 +141,11 @@ class FusedLearner:
             rollout.play(
                 self.parameters,
                 self._sizes,
-                self._shop.scratch,
+                self._room.scratch,
                 self._game,
-                self._tape,
-                self._diary,
-                self._desk,
+                self._buffer,
+                self._progress,
+                self._hints,
                 self.scale,
                 self.settings.rollout,
                 self._whole_episodes,
@@ -173,52 +153,73 @@ class FusedLearner:
         )
 
     def _play_stepwise(self) -> int:
-        game, tape, desk, steps = self._game, self._tape, self._desk, self.settings.rollout
+        buffer, slots, steps = self._buffer, self.settings.num_envs, self.settings.rollout
         step, playing = 0, 1
         while True:
-            rollout.observe(game, self._sizes, tape, desk, step)
-            rollout.decide(self.parameters, self._sizes, self._shop.scratch, game, tape, step)
+            rollout.observe(self._game, self._sizes, buffer, self._hints, step)
+            network = self.parameters, self._sizes, self._room.scratch
+            rollout.decide(*network, self._game, buffer, step, buffer.slots, slots, False)
             if step >= steps and not (self._whole_episodes and playing > 0):
                 return step
-            moved = ~self._diary.resting
-            playing = self._advance(step, self._whole_episodes and step >= steps - 1)
+            moved = ~self._progress.resting
+            rests = self._whole_episodes and step >= steps - 1
+            if self.batch.outside is None:
+                playing = int(rollout.advance(self._game, buffer, self._progress, self.scale, step, rests))
+            else:
+                playing = self._advance_outside(step, rests)
             self._hint(moved)
             step += 1
 
-    def _advance(self, step: int, rests: bool) -> int:
-        if self.batch.outside is not None:
-            return advance_outside(self.batch, self._tape, self._diary, self.scale, step, rests)
-        return int(rollout.advance(self._game, self._tape, self._diary, self.scale, step, rests))
+    def _advance_outside(self, step: int, rests: bool) -> int:
+        """What `rollout.advance` does, through the batch, which asks the partner outside the rules for its replies."""
+        buffer, progress, size = self._buffer, self._progress, self.batch.size
+        rows = slice(step * size, (step + 1) * size)
+        playing = ~progress.resting
+        buffer.played[rows] = playing
+        if not playing.any():
+            return 0
+        moves, orders = buffer.moves[rows].astype(np.int64), buffer.orders[rows]
+        shares = Reading(buffer.features[rows], orders, orders).by_type(moves[:, 1:])
+        out = step_chosen(self.batch, moves[:, 0], shares, playing)
+        buffer.made[rows][playing] = progress.moves[playing]
+        buffer.rewards[rows][playing] = out.rewards * self.scale
+        buffer.ended[rows][playing] = out.ended
+        progress.returns[playing] += out.rewards
+        progress.moves[playing] += 1
+        ended = np.zeros(size, np.bool_)
+        ended[playing] = out.ended
+        if ended.any():
+            maximum, deals, turns = ended_episodes(self.config, out).sum(axis=1)
+            progress.totals[:] += [np.count_nonzero(ended), progress.returns[ended].sum(), maximum, deals, turns]
+            progress.returns[ended], progress.moves[ended] = 0.0, 0
+        progress.resting[playing] = out.ended & rests
+        return int(np.count_nonzero(~progress.resting))
 
     def _hint(self, chosen: NDArray[np.bool_] | None = None) -> None:
         """Bring the hints up to the situation of now."""
-        if self._desk.random:
-            rollout.draw_hints(self._game, self._desk)
+        if self._hints.random:
+            rollout.draw_hints(self._game, self._hints)
         elif self._feed is not None:
             self._show_batch()
             self._feed.ask(chosen)
-            self._desk.features[:] = self._feed.features
+            self._hints.features[:] = self._feed.features
 
     def _show_batch(self) -> None:
-        rules.view_batch(self.batch.state, self.batch.rules, AGENT, self.batch.views, self.batch.masks)
+        self.batch.views[:], self.batch.masks[:] = self.batch.look(AGENT)
 
     # Learning
 
     def _judge(self, steps: int) -> None:
-        """Advantages, returns and baselines of everything on the tape."""
-        settings, tape, slots = self.settings, self._tape, self.settings.num_envs
+        """Write the advantages, returns and baselines of the rollout."""
+        settings, buffer, slots = self.settings, self._buffer, self.settings.num_envs
         if isinstance(settings, PPOSettings):
-            results = self._advantages, self._returns, self._baselines
-            returns.estimate_advantages(tape, slots, steps, settings.gamma, settings.gae_lambda, *results)
+            returns.estimate_advantages(buffer, slots, steps, settings.gamma, settings.gae_lambda)
             return
-        returns.add_up_returns(tape, slots, steps, settings.gamma, self._returns)
-        judged = tape, steps * slots, self._returns, self._baselines, self._advantages
-        if settings.baseline == "learned":
-            returns.subtract_values(*judged)
-        elif settings.baseline == "running":
-            returns.subtract_running_means(*judged, self._baseline_mean, self._baseline_seen)
+        returns.add_up_returns(buffer, slots, steps, settings.gamma)
+        if settings.baseline == "running":
+            returns.subtract_running_means(buffer, steps * slots, self._baseline_mean, self._baseline_seen)
         else:
-            returns.subtract_nothing(*judged)
+            returns.subtract_baseline(buffer, steps * slots, settings.baseline)
 
     def _terms(self) -> Terms:
         settings = self.settings
@@ -238,10 +239,8 @@ class FusedLearner:
         made, done, kl = update.learn(
             self.parameters,
             self._sizes,
-            self._shop,
-            self._tape,
-            self._advantages,
-            self._returns,
+            self._room,
+            self._buffer,
             rows,
             np.empty(len(rows), np.int64),
             self._terms(),
@@ -251,18 +250,6 @@ class FusedLearner:
             self._sums,
         )
         return int(made), int(done), float(kl)
-
-    # Telling
-
-    def _episode_metrics(self) -> dict[str, float]:
-        ended, reward, maximum, deals, turns = self._diary.totals.tolist()
-        return {
-            "reward": reward / ended if ended else nan,
-            "share_of_maximum": reward / maximum if maximum else nan,
-            "deal_rate": deals / ended if ended else nan,
-            "episode_length": turns / ended if ended else nan,
-            "episodes": ended,
-        }
 
     def _loss_metrics(self, made: int, epochs: int, samples: int) -> dict[str, float]:
         means = (self._sums / samples).tolist()
@@ -278,9 +265,9 @@ class FusedLearner:
             "updates": float(self.updates),
         }
 
-    # Going on
+    # The state
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> State:
         """Everything that the next iteration depends on, as copies."""
         episodes = np.ascontiguousarray(self.batch.state)
         return {
@@ -305,20 +292,20 @@ class FusedLearner:
         self.updates, self.iteration, self.steps = (int(state[name]) for name in ("updates", "iteration", "steps"))
         self._show_batch()
         if self._feed is not None:
-            self._feed.features = self._desk.features.copy()
+            self._feed.features = self._hints.features.copy()
 
     def close(self) -> None:
-        """Let go of what the hints' giver holds."""
-        let_go(self._feed)
+        """Close the hint provider."""
+        close_provider(self._feed)
 
-    def _kept(self) -> dict[str, NDArray[Any]]:
+    def _kept(self) -> State:
         return {
             "parameters": self.parameters,
-            "first_moment": self._shop.moments.first,
-            "second_moment": self._shop.moments.second,
-            "returns_so_far": self._diary.returns,
-            "moves_so_far": self._diary.moves,
-            "hint_features": self._desk.features,
+            "first_moment": self._room.moments.first,
+            "second_moment": self._room.moments.second,
+            "returns_so_far": self._progress.returns,
+            "moves_so_far": self._progress.moves,
+            "hint_features": self._hints.features,
             "baseline_mean": self._baseline_mean,
             "baseline_seen": self._baseline_seen,
         }

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.network.elementary import HALF, ONE, exp
-from edgeworth.agents.network.forward import TILE, Scratch
-from edgeworth.agents.network.heads import ACTS, NOTHING, log_prob
-from edgeworth.agents.network.memory import aligned_zeros
+from edgeworth.agents.network.heads import NOTHING, log_prob
+from edgeworth.agents.network.layers import TILE, Scratch, aligned_zeros
+from edgeworth.agents.policy_layout import ACTS
 from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
 from edgeworth.games.bargaining.legality import STATES_SHARE
 
@@ -80,7 +80,7 @@ class Samples(NamedTuple):
 
 
 @compiled_bare
-def compare(samples: Samples, scratch: Scratch, units: Int, size: Int) -> None:
+def change_log_probs(samples: Samples, scratch: Scratch, units: Int, size: Int) -> None:
     """How the log-probability of every move has changed."""
     moves = samples.moves
     for j in range(size):
@@ -92,7 +92,7 @@ def compare(samples: Samples, scratch: Scratch, units: Int, size: Int) -> None:
 
 
 @compiled_bare
-def weigh_by_ratio(change: Array, advantages: Array, clip: Real, ratios: Array, coefficients: Array, policy: Array, size: Int) -> None:
+def ppo_terms(change: Array, advantages: Array, clip: Real, ratios: Array, coefficients: Array, policy: Array, size: Int) -> None:
     """PPO's policy terms and coefficients."""
     low, high = ONE - clip, ONE + clip
     for j in range(size):
@@ -107,7 +107,7 @@ def weigh_by_ratio(change: Array, advantages: Array, clip: Real, ratios: Array, 
 
 
 @compiled_bare
-def weigh_by_advantage(samples: Samples, size: Int) -> None:
+def reinforce_terms(samples: Samples, size: Int) -> None:
     """REINFORCE's policy terms and coefficients."""
     for j in range(size):
         e = np.uint64(j)
@@ -136,24 +136,24 @@ def entropy_of(log_weights: Array, weights: Array, first: Int, entries: Int, siz
         out[e] = log_sum[e]
     for k in range(entries):
         logs = log_weights[(first + k) * size : (first + k + 1) * size]
-        chances = weights[(first + k) * size : (first + k + 1) * size]
+        probabilities = weights[(first + k) * size : (first + k + 1) * size]
         for j in range(size):
             e = np.uint64(j)
-            chances[e] *= scale[e]
-            out[e] -= chances[e] * logs[e]
+            probabilities[e] *= scale[e]
+            out[e] -= probabilities[e] * logs[e]
 
 
 @compiled_bare
-def share_of_speech(weights: Array, size: Int, states: Array) -> None:
+def share_probability(weights: Array, size: Int, states: Array) -> None:
     """The probability that the act states a share."""
     for j in range(size):
         states[np.uint64(j)] = NOTHING
     for act in range(ACTS):
         stated = STATES[np.uint64(act)]
-        chances = weights[act * size : (act + 1) * size]
+        probabilities = weights[act * size : (act + 1) * size]
         for j in range(size):
             e = np.uint64(j)
-            states[e] += stated * chances[e]
+            states[e] += stated * probabilities[e]
 
 
 @compiled_bare
@@ -176,13 +176,13 @@ def act_gradients(
     for act in range(ACTS):
         stated = STATES[np.uint64(act)]
         logs = log_weights[act * size : (act + 1) * size]
-        chances = weights[act * size : (act + 1) * size]
+        probabilities = weights[act * size : (act + 1) * size]
         number = np.int32(act)
         for j in range(size):
             e = np.uint64(j)
             made = coefficients[e] if acts[e] == number else NOTHING
             push = coefficients[e] + entropy * (logs[e] + shift[e] - stated * of_shares[e])
-            logs[e] = part * (chances[e] * push - made)
+            logs[e] = part * (probabilities[e] * push - made)
 
 
 @compiled_bare
@@ -201,16 +201,16 @@ def unit_gradients(
     """The gradient on the logits of one item type, in place of their log-weights: q (coefficient + weight (log q + H)) - coefficient."""
     for k in range(entries):
         logs = log_weights[(first + k) * size : (first + k + 1) * size]
-        chances = weights[(first + k) * size : (first + k + 1) * size]
+        probabilities = weights[(first + k) * size : (first + k + 1) * size]
         number = np.int32(k)
         for j in range(size):
             e = np.uint64(j)
             made = coefficients[e] if units[e] == number else NOTHING
-            logs[e] = part * (chances[e] * (coefficients[e] + weight[e] * (logs[e] + shift[e])) - made)
+            logs[e] = part * (probabilities[e] * (coefficients[e] + weight[e] * (logs[e] + shift[e])) - made)
 
 
 @compiled_within
-def differ(a: Array, b: Array, size: Int, out: Array) -> None:
+def subtract(a: Array, b: Array, size: Int, out: Array) -> None:
     """a - b."""
     for j in range(size):
         e = np.uint64(j)
@@ -235,11 +235,11 @@ def add_up(samples: Samples, clip: Real, size: Int, sums: Array) -> None:
 @compiled_within
 def differentiate(samples: Samples, scratch: Scratch, units: Int, size: Int, terms: Terms, part: Real, sums: Array) -> None:
     """Replace the heads of a tile by the gradient of the loss; `part` is one over the samples of the minibatch."""
-    compare(samples, scratch, units, size)
+    change_log_probs(samples, scratch, units, size)
     if terms.ratio:
-        weigh_by_ratio(samples.change, samples.advantages, terms.clip, samples.ratios, samples.coefficients, samples.policy, size)
+        ppo_terms(samples.change, samples.advantages, terms.clip, samples.ratios, samples.coefficients, samples.policy, size)
     else:
-        weigh_by_advantage(samples, size)
+        reinforce_terms(samples, size)
     outputs = ACTS + 3 * (units + 1)
     values = scratch.heads[outputs * size : (outputs + 1) * size]
     value_gradients(values, samples.values, samples.returns, samples.squares, terms.value * part, terms.clip_value, size)
@@ -250,7 +250,7 @@ def differentiate(samples: Samples, scratch: Scratch, units: Int, size: Int, ter
             scratch.heads, scratch.weights, first, entries, size, scratch.scale[head], scratch.log_sum[head], samples.entropies[head]
         )
         first += entries
-    share_of_speech(scratch.weights, size, samples.states)
+    share_probability(scratch.weights, size, samples.states)
     for j in range(size):
         e = np.uint64(j)
         samples.of_shares[e] = samples.entropies[1, e] + samples.entropies[2, e] + samples.entropies[3, e]
@@ -267,7 +267,7 @@ def differentiate(samples: Samples, scratch: Scratch, units: Int, size: Int, ter
     )
     first = ACTS
     for head in range(1, 4):
-        differ(samples.entropies[head], scratch.log_sum[head], size, samples.shift)
+        subtract(samples.entropies[head], scratch.log_sum[head], size, samples.shift)
         unit_gradients(
             scratch.heads,
             scratch.weights,

@@ -1,4 +1,4 @@
-"""What a move was worth: advantages and returns from the rewards on a tape.
+"""What a move was worth: advantages and returns from the rewards of a rollout.
 
 PPO: generalised advantage estimation (Schulman et al. 2016) across the ends of episodes, with the value of the situation after the last
 step. REINFORCE: discounted Monte-Carlo returns of whole episodes, less a baseline that was fixed before the episode was played.
@@ -7,85 +7,101 @@ step. REINFORCE: discounted Monte-Carlo returns of whole episodes, less a baseli
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from edgeworth.compiled import Array, Int, Real, compiled_apart, compiled_bare
-from edgeworth.training.fused.rollout import Tape
+from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
+from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER
+from edgeworth.training.fused.rollout import RolloutBuffer
+from edgeworth.training.fused.two_seats import Seats
 
 BASELINE_RATE = 0.1
 """How far the running baseline moves towards the mean of an iteration."""
+VALUE, ADVANTAGE, PAID, GOES_ON = range(4)
+"""What is carried backwards along each side's trajectory in self-play."""
 
 
 @compiled_bare
-def estimate_advantages(
-    tape: Tape, slots: Int, steps: Int, gamma: Real, gae_lambda: Real, advantages: Array, returns: Array, baselines: Array
-) -> None:
+def estimate_advantages(buffer: RolloutBuffer, slots: Int, steps: Int, gamma: Real, gae_lambda: Real) -> None:
     """δ = r + γ V' (1 - end) - V, A = δ + γ λ (1 - end) A', R = A + V."""
     for i in range(slots):
         advantage = 0.0
-        following = np.float64(tape.values[np.uint64(steps * slots + i)])
+        following = np.float64(buffer.values[np.uint64(steps * slots + i)])
         for back in range(steps):
             row = np.uint64((steps - 1 - back) * slots + i)
-            goes_on = 0.0 if tape.ended[row] else 1.0
-            value = np.float64(tape.values[row])
-            delta = np.float64(tape.rewards[row]) + gamma * following * goes_on - value
+            goes_on = 0.0 if buffer.ended[row] else 1.0
+            value = np.float64(buffer.values[row])
+            delta = np.float64(buffer.rewards[row]) + gamma * following * goes_on - value
             advantage = delta + gamma * gae_lambda * goes_on * advantage
-            advantages[row] = advantage
-            returns[row] = advantage + value
-            baselines[row] = value
+            buffer.advantages[row] = advantage
+            buffer.returns[row] = advantage + value
+            buffer.baselines[row] = value
             following = value
 
 
+@compiled_within
+def carry(carried: Array, side: Int, value: Real, advantage: Real, paid: Real, goes_on: Real) -> None:
+    """Remember what follows a side's earlier move."""
+    carried[VALUE, side], carried[ADVANTAGE, side], carried[PAID, side], carried[GOES_ON, side] = value, advantage, paid, goes_on
+
+
 @compiled_bare
-def add_up_returns(tape: Tape, slots: Int, steps: Int, gamma: Real, returns: Array) -> None:
+def estimate_both(buffer: RolloutBuffer, seats: Seats, slots: Int, steps: Int, gamma: Real, gae_lambda: Real) -> None:
+    """δ = r + γ V' (1 - end) - V and A = δ + γ λ (1 - end) A' along each side's own moves; R = A + V.
+
+    The last step's own advantages are not known and count as 0: what comes before it is judged by the value there.
+    """
+    ahead = seats.carried
+    for i in range(slots):
+        last = np.uint64(steps * slots + i)
+        carry(ahead, AGENT, 0.0, 0.0, 0.0, 0.0)
+        carry(ahead, PARTNER, 0.0, 0.0, 0.0, 0.0)
+        carry(ahead, buffer.sides[last], np.float64(buffer.values[last]), 0.0, 0.0, 1.0)
+        for back in range(steps):
+            row = np.uint64((steps - 1 - back) * slots + i)
+            side, value, advantage = buffer.sides[row], np.float64(buffer.values[row]), 0.0
+            if buffer.ended[row]:
+                carry(ahead, side, 0.0, 0.0, 0.0, 0.0)
+                carry(ahead, 1 - side, 0.0, 0.0, np.float64(seats.other_paid[row]), 0.0)
+            if back > 0:
+                goes_on = ahead[GOES_ON, side]
+                delta = np.float64(buffer.rewards[row]) + ahead[PAID, side] + gamma * ahead[VALUE, side] * goes_on - value
+                advantage = delta + gamma * gae_lambda * goes_on * ahead[ADVANTAGE, side]
+            buffer.advantages[row] = advantage
+            buffer.returns[row] = advantage + value
+            buffer.baselines[row] = value
+            carry(ahead, side, value, advantage, 0.0, 1.0)
+
+
+@compiled_bare
+def add_up_returns(buffer: RolloutBuffer, slots: Int, steps: Int, gamma: Real) -> None:
     """G = r + γ (1 - end) G', over whole episodes; slots that rest have none."""
     for i in range(slots):
         total = 0.0
         for back in range(steps):
             row = np.uint64((steps - 1 - back) * slots + i)
-            if tape.played[row]:
-                total = np.float64(tape.rewards[row]) + (0.0 if tape.ended[row] else gamma * total)
-                returns[row] = total
+            if buffer.played[row]:
+                total = np.float64(buffer.rewards[row]) + (0.0 if buffer.ended[row] else gamma * total)
+                buffer.returns[row] = total
 
 
-@compiled_bare
-def subtract_values(tape: Tape, rows: Int, returns: Array, baselines: Array, advantages: Array) -> None:
-    """Baseline: the value that the network gave the situation when it was played."""
-    for i in range(rows):
-        row = np.uint64(i)
-        baselines[row] = tape.values[row]
-        advantages[row] = returns[row] - tape.values[row]
+def subtract_baseline(buffer: RolloutBuffer, rows: int, baseline: str) -> None:
+    """Advantages as returns less the value that the network gave the situation (`learned`), or less nothing (`none`)."""
+    buffer.baselines[:rows] = buffer.values[:rows] if baseline == "learned" else 0.0
+    buffer.advantages[:rows] = buffer.returns[:rows] - buffer.baselines[:rows]
 
 
-@compiled_bare
-def subtract_nothing(tape: Tape, rows: Int, returns: Array, baselines: Array, advantages: Array) -> None:
-    """No baseline."""
-    for i in range(rows):
-        row = np.uint64(i)
-        baselines[row] = np.float32(0.0)
-        advantages[row] = returns[row]
+def subtract_running_means(buffer: RolloutBuffer, rows: int, means: NDArray[np.float64], seen: NDArray[np.bool_]) -> None:
+    """Advantages as returns less their running mean by the number of moves made before; afterwards it moves towards the new ones.
 
-
-@compiled_apart
-def subtract_running_means(tape: Tape, rows: Int, returns: Array, baselines: Array, advantages: Array, means: Array, seen: Array) -> None:
-    """Baseline: the running mean of returns by the number of moves made before; afterwards it moves towards the new ones.
-
-    A number of moves that was never seen before begins with the mean of now.
+    A number of moves that was never seen before begins with its mean of this iteration.
     """
-    sums, counts = np.zeros(means.shape[0]), np.zeros(means.shape[0])
-    for i in range(rows):
-        row = np.uint64(i)
-        if tape.played[row]:
-            sums[tape.made[row]] += np.float64(returns[row])
-            counts[tape.made[row]] += 1.0
-    for k in range(means.shape[0]):
-        if counts[k] > 0.0 and not seen[k]:
-            means[k] = sums[k] / counts[k]
-            seen[k] = True
-    for i in range(rows):
-        row = np.uint64(i)
-        if tape.played[row]:
-            baselines[row] = means[tape.made[row]]
-            advantages[row] = returns[row] - baselines[row]
-    for k in range(means.shape[0]):
-        if counts[k] > 0.0:
-            means[k] += BASELINE_RATE * (sums[k] / counts[k] - means[k])
+    played = np.flatnonzero(buffer.played[:rows])
+    made, returns = buffer.made[played], buffer.returns[played]
+    counts = np.bincount(made, minlength=len(means))
+    now = np.bincount(made, returns, minlength=len(means)) / np.maximum(counts, 1)
+    found = counts > 0
+    means[found & ~seen] = now[found & ~seen]
+    seen |= found
+    buffer.baselines[played] = means[made]
+    buffer.advantages[played] = returns - buffer.baselines[played]
+    means[found] += BASELINE_RATE * (now[found] - means[found])

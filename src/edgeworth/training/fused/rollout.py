@@ -1,8 +1,8 @@
-"""Playing: the network and the compiled rules take turns, and everything that learning needs is written on a tape.
+"""Playing: the network and the compiled rules take turns, and everything that learning needs is written to a rollout buffer.
 
 One step is `observe` (features and masks of all slots), `decide` (the network, and moves drawn from it) and `advance` (the rules). Where
 hints come from the rules themselves, or there are none, `play` repeats them inside compiled code; where a provider has to be asked in
-Python, the learner repeats the very same steps from there.
+Python, the learner calls these steps one by one.
 
 PPO plays a fixed number of steps and goes on from there next time. REINFORCE needs whole episodes, so that every slot plays on until the
 episode it is in has ended, and rests. Stopping at the first end of an episode after so many moves is a stopping time, so the sum over an
@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.forward import TILE, Scratch, Sizes, forward
-from edgeworth.agents.network.heads import draw_move, legal_acts, legal_units, log_prob, move_uniforms, weigh
-from edgeworth.agents.network.memory import aligned_zeros
+from edgeworth.agents.network.heads import choose_move, legal_acts, legal_units, log_prob, move_uniforms, softmax
+from edgeworth.agents.network.layers import TILE, Scratch, Sizes, aligned_zeros, forward
 from edgeworth.agents.network.reading import read_row
 from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled_bare, compiled_within
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -38,7 +37,7 @@ from edgeworth.games.bargaining.views import write_features
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, ONGOING, SELECTIONS_MATCHED
 
 EPISODES, REWARD, MAXIMUM, DEALS, TURNS = range(5)
-"""What `Diary.totals` counts over the episodes that have ended."""
+"""The columns of `Progress.totals`, over the episodes that have ended."""
 
 
 class Game(NamedTuple):
@@ -56,8 +55,8 @@ class Game(NamedTuple):
         return cls(batch.state, batch.rules, batch.partners, batch.table, batch.reports)
 
 
-class Tape(NamedTuple):
-    """What was seen, done and paid; row = step × slots + slot, and one step more for what is seen at the end."""
+class RolloutBuffer(NamedTuple):
+    """What was seen, done and paid in a rollout; row = step × slots + slot, and one step more for what is seen at the end."""
 
     features: NDArray[np.float32]
     legal: NDArray[np.int32]
@@ -75,10 +74,19 @@ class Tape(NamedTuple):
     """Moves that the agent had made in this episode before."""
     orders: NDArray[np.int32]
     """Which item type was read first, second and third; shares and what was legal of them stand in this order."""
+    sides: NDArray[np.int64]
+    """The side that moves: the agent, or in self-play either."""
+    slots: NDArray[np.int64]
+    """The numbers of all slots."""
+    advantages: NDArray[np.float32]
+    """Written after the rollout (`returns.py`), as are the next two."""
+    returns: NDArray[np.float32]
+    baselines: NDArray[np.float32]
+    """What was expected: the network's value, a running mean, or 0."""
 
     @classmethod
-    def of(cls, steps: int, slots: int, features: int) -> Tape:
-        """A tape for so many steps."""
+    def of(cls, steps: int, slots: int, features: int) -> RolloutBuffer:
+        """Room for so many steps."""
         rows = (steps + 1) * slots
         return cls(
             aligned_zeros((rows, features)),
@@ -91,11 +99,16 @@ class Tape(NamedTuple):
             np.zeros(rows, np.bool_),
             np.zeros(rows, np.int64),
             aligned_zeros((rows, 3), np.int32),
+            np.zeros(rows, np.int64),
+            np.arange(slots),
+            aligned_zeros(rows),
+            aligned_zeros(rows),
+            aligned_zeros(rows),
         )
 
 
-class Diary(NamedTuple):
-    """What is remembered of the episodes in play, and of those that ended in this iteration."""
+class Progress(NamedTuple):
+    """How far the episodes in play have come, and totals of those that ended in this iteration."""
 
     returns: NDArray[np.float64]
     """Points so far in each slot's episode."""
@@ -105,12 +118,12 @@ class Diary(NamedTuple):
     totals: NDArray[np.float64]
 
     @classmethod
-    def of(cls, slots: int) -> Diary:
-        """An empty diary."""
+    def of(cls, slots: int) -> Progress:
+        """All zero."""
         return cls(np.zeros(slots), np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.zeros(5))
 
 
-class HintDesk(NamedTuple):
+class HintState(NamedTuple):
     """The hints in force, and what random ones need to be drawn in compiled code."""
 
     features: NDArray[np.float32]
@@ -128,8 +141,8 @@ class HintDesk(NamedTuple):
     """Whether random hints are drawn here; otherwise somebody else writes `features`, or there are none."""
 
     @classmethod
-    def of(cls, batch: BargainingBatch, width: int, k: int, holds: bool, random: bool) -> HintDesk:
-        """A desk for a batch."""
+    def of(cls, batch: BargainingBatch, width: int, k: int, holds: bool, random: bool) -> HintState:
+        """No hints yet for a batch."""
         return cls(
             aligned_zeros((batch.size, width)),
             np.zeros_like(batch.views),
@@ -145,63 +158,71 @@ class HintDesk(NamedTuple):
 
 
 @compiled_bare
-def draw_hints(game: Game, desk: HintDesk) -> None:
+def draw_hints(game: Game, hints: HintState) -> None:
     """Random hints for the episodes that are due one now."""
     r = game.rules[0]
     for i in range(game.state.shape[0]):
         e = np.uint64(i)
-        desk.views[e, TURNS_COLUMN] = r.max_turns - game.state[e].turn
-        write_mask(game.state[e], AGENT, desk.masks[e])
-    desk.drawn[0] += find_due(desk.views, desk.masks, r.max_turns, desk.since, desk.k, desk.due)
-    write_random_hints(game.state, desk.due, desk.given)
-    extend_features(desk.views, desk.masks, r.max_turns, desk.since, desk.k, desk.holds, desk.due, desk.given, desk.features, desk.features)
+        hints.views[e, TURNS_COLUMN] = r.max_turns - game.state[e].turn
+        write_mask(game.state[e], AGENT, hints.masks[e])
+    hints.drawn[0] += find_due(hints.views, hints.masks, r.max_turns, hints.since, hints.k, hints.due)
+    write_random_hints(game.state, hints.due, hints.given)
+    extend_features(
+        hints.views, hints.masks, r.max_turns, hints.since, hints.k, hints.holds, hints.due, hints.given, hints.features, hints.features
+    )
 
 
 @compiled_bare
-def observe(game: Game, sizes: Sizes, tape: Tape, desk: HintDesk, step: Int) -> None:
-    """Write down what every slot's network reads, and what it may do."""
+def observe(game: Game, sizes: Sizes, buffer: RolloutBuffer, hints: HintState, step: Int) -> None:
+    """Write what the network reads of every slot from the side that is to move, and what is legal there."""
     slots = game.state.shape[0]
     for i in range(slots):
         e, row = np.uint64(i), np.uint64(step * slots + i)
         s = game.state[e]
-        write_features(s, game.rules[0], AGENT, tape.features[row])
-        for column in range(desk.features.shape[1]):
-            tape.features[row, np.uint64(BASE_FEATURES + column)] = desk.features[e, np.uint64(column)]
-        read_row(tape.features[row], tape.orders[row], sizes)
-        write_mask(s, AGENT, desk.masks[e])
-        tape.legal[row, 0] = legal_acts(desk.masks[e])
+        side = (np.int64(s.opener) + np.int64(s.turn)) % 2
+        buffer.sides[row] = side
+        write_features(s, game.rules[0], side, buffer.features[row])
+        for column in range(hints.features.shape[1]):
+            buffer.features[row, np.uint64(BASE_FEATURES + column)] = hints.features[e, np.uint64(column)]
+        read_row(buffer.features[row], buffer.orders[row], sizes)
+        write_mask(s, side, hints.masks[e])
+        buffer.legal[row, 0] = legal_acts(hints.masks[e])
         for k in range(3):
-            tape.legal[row, 1 + k] = legal_units(s.counts[np.uint64(tape.orders[row, k])])
+            buffer.legal[row, 1 + k] = legal_units(s.counts[np.uint64(buffer.orders[row, k])])
 
 
-@compiled_within
-def decide(parameters: Array, sizes: Sizes, scratch: Scratch, game: Game, tape: Tape, step: Int) -> None:
-    """A move for every slot, with its log-probability and the value of the situation."""
-    slots = game.state.shape[0]
-    for begin in range(0, slots, TILE):
-        size = min(TILE, slots - begin)
-        first = step * slots + begin
-        look(parameters, sizes, scratch, tape, first, size)
+@compiled_bare
+def decide(
+    parameters: Array,
+    sizes: Sizes,
+    scratch: Scratch,
+    game: Game,
+    buffer: RolloutBuffer,
+    step: Int,
+    chosen: Array,
+    number: Int,
+    greedy: Flag,
+) -> None:
+    """A network's moves in the first `number` of the chosen slots, with their log-probabilities and the values of the situations."""
+    first, width = step * game.state.shape[0], sizes.features
+    for begin in range(0, number, TILE):
+        size = min(TILE, number - begin)
         for j in range(size):
-            row = np.uint64(first + j)
-            for_act, for_a, for_b, for_c = move_uniforms(game.state[np.uint64(begin + j)])
-            act, a, b, c = draw_move(scratch.weights, sizes.units, size, j, for_act, for_a, for_b, for_c)
-            tape.moves[row, 0], tape.moves[row, 1], tape.moves[row, 2], tape.moves[row, 3] = act, a, b, c
-            tape.log_probs[row] = log_prob(scratch.heads, scratch.log_sum, sizes.units, size, j, act, a, b, c)
-            tape.values[row] = scratch.heads[np.uint64((sizes.heads - 1) * size + j)]
-
-
-@compiled_within
-def look(parameters: Array, sizes: Sizes, scratch: Scratch, tape: Tape, first: Int, size: Int) -> None:
-    """Send rows of the tape through the network, and weigh what is legal."""
-    width = sizes.features
-    for j in range(size):
-        for column in range(width):
-            scratch.columns[np.uint64(column * size + j)] = tape.features[np.uint64(first + j), np.uint64(column)]
-        for head in range(4):
-            scratch.legal[np.uint64(head), np.uint64(j)] = tape.legal[np.uint64(first + j), np.uint64(head)]
-    forward(parameters, sizes, scratch, size)
-    weigh(scratch, sizes.units, size)
+            row = np.uint64(first + chosen[np.uint64(begin + j)])
+            for column in range(width):
+                scratch.columns[np.uint64(column * size + j)] = buffer.features[row, np.uint64(column)]
+            for head in range(4):
+                scratch.legal[np.uint64(head), np.uint64(j)] = buffer.legal[row, np.uint64(head)]
+        forward(parameters, sizes, scratch, size)
+        softmax(scratch, sizes.units, size)
+        for j in range(size):
+            slot = np.uint64(chosen[np.uint64(begin + j)])
+            row = np.uint64(first) + slot
+            for_act, for_a, for_b, for_c = move_uniforms(game.state[slot], buffer.sides[row])
+            act, a, b, c = choose_move(scratch.weights, sizes.units, size, j, greedy, for_act, for_a, for_b, for_c)
+            buffer.moves[row, 0], buffer.moves[row, 1], buffer.moves[row, 2], buffer.moves[row, 3] = act, a, b, c
+            buffer.log_probs[row] = log_prob(scratch.heads, scratch.log_sum, sizes.units, size, j, act, a, b, c)
+            buffer.values[row] = scratch.heads[np.uint64((sizes.heads - 1) * size + j)]
 
 
 @compiled_within
@@ -212,45 +233,52 @@ def asked_of(move: Array, order: Array, item: Int) -> Int:
 
 
 @compiled_within
-def count_ended(s: Record, r: Record, points: Real, totals: Array) -> None:
-    """Count an episode that has ended, in which the agent made so many points."""
+def count_ended(s: Record, r: Record, side: Int, points: Real, totals: Array) -> None:
+    """Count an episode that has ended, in which a side made so many points."""
     totals[EPISODES] += 1.0
     totals[REWARD] += points
-    totals[MAXIMUM] += np.float64(BUDGET) if r.normalize else np.float64(s.maximum[AGENT])
+    totals[MAXIMUM] += np.float64(BUDGET) if r.normalize else np.float64(s.maximum[side])
     totals[DEALS] += np.float64(AGENT_AGREED <= s.outcome <= SELECTIONS_MATCHED)
     totals[TURNS] += np.float64(s.turn)
 
 
+@compiled_within
+def play_slot(game: Game, move: Array, order: Array, returns: Array, moves: Array, totals: Array, e: Int) -> tuple[Real, Flag]:
+    """The move of a slot's agent and the reply; returns the points and whether the episode ended, after which the next has begun."""
+    s: Record = game.state[e]
+    report: Record = game.reports[e]
+    r = game.rules[0]
+    a, b, c = asked_of(move, order, 0), asked_of(move, order, 1), asked_of(move, order, 2)
+    step_episode(s, r, game.partners, np.int64(move[0]), a, b, c, report)
+    returns[e] += report.reward
+    moves[e] += 1
+    ended = s.outcome != ONGOING
+    if ended:
+        count_ended(s, r, AGENT, returns[e], totals)
+        returns[e], moves[e] = 0.0, 0
+        begin_episode(s, r, game.partners, game.table)
+    return report.reward, ended
+
+
 @compiled_bare
-def advance(game: Game, tape: Tape, diary: Diary, scale: Real, step: Int, rests: Flag) -> Int:
+def advance(game: Game, buffer: RolloutBuffer, progress: Progress, scale: Real, step: Int, rests: Flag) -> Int:
     """Make the moves, note what they paid, and begin new episodes; with `rests`, slots whose episode has ended rest from now on.
 
     Returns how many slots play on.
     """
     slots = game.state.shape[0]
-    r = game.rules[0]
     playing: Int = 0
     for i in range(slots):
         e, row = np.uint64(i), np.uint64(step * slots + i)
-        tape.played[row] = not diary.resting[e]
-        if diary.resting[e]:
+        buffer.played[row] = not progress.resting[e]
+        if progress.resting[e]:
             continue
-        s, report, move, order = game.state[e], game.reports[e], tape.moves[row], tape.orders[row]
-        a, b, c = asked_of(move, order, 0), asked_of(move, order, 1), asked_of(move, order, 2)
-        step_episode(s, r, game.partners, np.int64(move[0]), a, b, c, report)
-        tape.rewards[row] = report.reward * scale
-        tape.made[row] = diary.moves[e]
-        diary.returns[e] += report.reward
-        diary.moves[e] += 1
-        ended = s.outcome != ONGOING
-        tape.ended[row] = ended
-        if ended:
-            count_ended(s, r, diary.returns[e], diary.totals)
-            diary.returns[e] = 0.0
-            diary.moves[e] = 0
-            begin_episode(s, r, game.partners, game.table)
-        diary.resting[e] = ended and rests
-        playing += np.int64(not diary.resting[e])
+        buffer.made[row] = progress.moves[e]
+        reward, ended = play_slot(game, buffer.moves[row], buffer.orders[row], progress.returns, progress.moves, progress.totals, e)
+        buffer.rewards[row] = reward * scale
+        buffer.ended[row] = ended
+        progress.resting[e] = ended and rests
+        playing += np.int64(not progress.resting[e])
     return playing
 
 
@@ -260,9 +288,9 @@ def play(
     sizes: Sizes,
     scratch: Scratch,
     game: Game,
-    tape: Tape,
-    diary: Diary,
-    desk: HintDesk,
+    buffer: RolloutBuffer,
+    progress: Progress,
+    hints: HintState,
     scale: Real,
     steps: Int,
     whole_episodes: Flag,
@@ -270,11 +298,11 @@ def play(
     """A whole rollout in compiled code; returns how many steps it took. The last look is at the situation after them."""
     step, playing = 0, 1
     while True:
-        observe(game, sizes, tape, desk, step)
-        decide(parameters, sizes, scratch, game, tape, step)
+        observe(game, sizes, buffer, hints, step)
+        decide(parameters, sizes, scratch, game, buffer, step, buffer.slots, game.state.shape[0], False)
         if step >= steps and not (whole_episodes and playing > 0):
             return step
-        playing = advance(game, tape, diary, scale, step, whole_episodes and step >= steps - 1)
-        if desk.random:
-            draw_hints(game, desk)
+        playing = advance(game, buffer, progress, scale, step, whole_episodes and step >= steps - 1)
+        if hints.random:
+            draw_hints(game, hints)
         step += 1

@@ -1,6 +1,7 @@
-"""Learning from a tape: epochs over shuffled minibatches, each one gradient and one step of Adam.
+"""Learning from a rollout: epochs over shuffled minibatches, each one gradient and one step of Adam (Kingma and Ba 2015).
 
-Minibatches larger than a tile go through the network tile by tile, and their gradients are added up.
+Minibatches larger than a tile go through the network tile by tile, and their gradients are added up. Adam works on the flat vector of
+parameters, in the arithmetic of `torch.optim.Adam`; torch itself is not called, since it would take longer than the step.
 """
 
 from __future__ import annotations
@@ -9,17 +10,24 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from edgeworth.agents.network.forward import TILE, Scratch, Sizes, forward
-from edgeworth.agents.network.heads import weigh
-from edgeworth.agents.network.products import NO, YES
+from edgeworth.agents.network.heads import softmax
+from edgeworth.agents.network.layers import TILE, Gradients, Scratch, Sizes, aligned_zeros, backward, forward
+from edgeworth.agents.network.products import ACCUMULATE, REPLACE, squared_length
 from edgeworth.compiled import Array, Bits, Flag, Int, Real, compiled_bare, compiled_within
-from edgeworth.training.fused.adam import Moments, adam_step
-from edgeworth.training.fused.backward import Slopes, backward
 from edgeworth.training.fused.loss import GRADIENT_NORM, KL, Samples, Terms, differentiate
 from edgeworth.training.fused.order import shuffle
-from edgeworth.training.fused.rollout import Tape
+from edgeworth.training.fused.rollout import RolloutBuffer
 
+BETA_1, BETA_2 = 0.9, 0.999
+ADAM_EPSILON = 1e-5
+EPSILON = np.float32(ADAM_EPSILON)
+NORM_GUARD = 1e-6
+FAINT, NOTHING = np.float32(1e-30), np.float32(0.0)
+"""Moments that fade out become 0 here, far below EPSILON, before they are too small for ordinary arithmetic, which is slow."""
+KEEP_1, TAKE_1 = np.float32(BETA_1), np.float32(1.0 - BETA_1)
+KEEP_2, TAKE_2 = np.float32(BETA_2), np.float32(1.0 - BETA_2)
 DEVIATION_GUARD = 1e-8
 
 
@@ -35,34 +43,45 @@ class Schedule(NamedTuple):
     """Infinite where no limit is set."""
 
 
-class Workshop(NamedTuple):
-    """All that a gradient is made with."""
+class Moments(NamedTuple):
+    """What Adam remembers, and the gradient it reads."""
+
+    gradient: NDArray[np.float32]
+    first: NDArray[np.float32]
+    second: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, size: int) -> Moments:
+        """All zero."""
+        return cls(*(aligned_zeros(size) for _ in range(3)))
+
+
+class Room(NamedTuple):
+    """The arrays that a gradient is computed in."""
 
     scratch: Scratch
     samples: Samples
-    slopes: Slopes
+    gradients: Gradients
     moments: Moments
 
 
 @compiled_bare
-def standardisation(advantages: Array, rows: Array, order: Array, begin: Int, size: Int) -> tuple[Real, Real]:
+def standardisation(buffer: RolloutBuffer, rows: Array, order: Array, begin: Int, size: Int) -> tuple[Real, Real]:
     """The mean of a minibatch's advantages, and one over their deviation."""
     total = 0.0
     for j in range(begin, begin + size):
-        total += np.float64(advantages[np.uint64(rows[np.uint64(order[np.uint64(j)])])])
+        total += np.float64(buffer.advantages[np.uint64(rows[np.uint64(order[np.uint64(j)])])])
     mean = total / size
     squares = 0.0
     for j in range(begin, begin + size):
-        distance = np.float64(advantages[np.uint64(rows[np.uint64(order[np.uint64(j)])])]) - mean
+        distance = np.float64(buffer.advantages[np.uint64(rows[np.uint64(order[np.uint64(j)])])]) - mean
         squares += distance * distance
     return mean, 1.0 / (sqrt(squares / size) + DEVIATION_GUARD)
 
 
 @compiled_bare
 def gather(
-    tape: Tape,
-    advantages: Array,
-    returns: Array,
+    buffer: RolloutBuffer,
     rows: Array,
     order: Array,
     begin: Int,
@@ -78,27 +97,25 @@ def gather(
     for j in range(size):
         e, row = np.uint64(j), np.uint64(rows[np.uint64(order[np.uint64(begin + j)])])
         for column in range(width):
-            value = tape.features[row, np.uint64(column)]
+            value = buffer.features[row, np.uint64(column)]
             scratch.rows[np.uint64(j * width + column)] = value
             scratch.columns[np.uint64(column * size + j)] = value
         for head in range(4):
             h = np.uint64(head)
-            scratch.legal[h, e] = tape.legal[row, h]
-            samples.moves[h, e] = tape.moves[row, h]
-        samples.log_probs[e] = tape.log_probs[row]
-        samples.values[e] = tape.values[row]
-        samples.returns[e] = returns[row]
-        samples.advantages[e] = np.float32((np.float64(advantages[row]) - mean) * scale)
+            scratch.legal[h, e] = buffer.legal[row, h]
+            samples.moves[h, e] = buffer.moves[row, h]
+        samples.log_probs[e] = buffer.log_probs[row]
+        samples.values[e] = buffer.values[row]
+        samples.returns[e] = buffer.returns[row]
+        samples.advantages[e] = np.float32((np.float64(buffer.advantages[row]) - mean) * scale)
 
 
 @compiled_within
 def minibatch_gradient(
     parameters: Array,
     sizes: Sizes,
-    shop: Workshop,
-    tape: Tape,
-    advantages: Array,
-    returns: Array,
+    room: Room,
+    buffer: RolloutBuffer,
     rows: Array,
     order: Array,
     begin: Int,
@@ -107,28 +124,48 @@ def minibatch_gradient(
     normalize: Flag,
     sums: Array,
 ) -> None:
-    """The gradient of the loss of one minibatch, in `shop.moments.gradient`."""
+    """The gradient of the loss of one minibatch, in `room.moments.gradient`."""
     mean, scale = 0.0, 1.0
     if normalize:
-        mean, scale = standardisation(advantages, rows, order, begin, size)
+        mean, scale = standardisation(buffer, rows, order, begin, size)
     part = np.float32(1.0 / size)
     for offset in range(0, size, TILE):
         here = min(TILE, size - offset)
-        gather(tape, advantages, returns, rows, order, begin + offset, here, mean, scale, sizes, shop.scratch, shop.samples)
-        forward(parameters, sizes, shop.scratch, here)
-        weigh(shop.scratch, sizes.units, here)
-        differentiate(shop.samples, shop.scratch, sizes.units, here, terms, part, sums)
-        backward(parameters, shop.moments.gradient, sizes, shop.scratch, shop.slopes, here, NO if offset == 0 else YES)
+        gather(buffer, rows, order, begin + offset, here, mean, scale, sizes, room.scratch, room.samples)
+        forward(parameters, sizes, room.scratch, here)
+        softmax(room.scratch, sizes.units, here)
+        differentiate(room.samples, room.scratch, sizes.units, here, terms, part, sums)
+        backward(parameters, room.moments.gradient, sizes, room.scratch, room.gradients, here, REPLACE if offset == 0 else ACCUMULATE)
+
+
+@compiled_bare
+def adam_step(parameters: Array, moments: Moments, rate: Real, limit: Real, time: Int) -> Real:
+    """One update, the `time`-th; returns the norm of the gradient before it was limited. Nothing changes where it is not finite."""
+    gradient, first, second = moments
+    norm = sqrt(np.float64(squared_length(gradient)))
+    if not np.isfinite(norm):
+        return norm
+    shrink = np.float32(min(1.0, limit / (norm + NORM_GUARD)))
+    stride = np.float32(rate / (1.0 - BETA_1**time))
+    scale = np.float32(1.0 / sqrt(1.0 - BETA_2**time))
+    for i in range(parameters.shape[0]):
+        e = np.uint64(i)
+        slope = gradient[e] * shrink
+        drift = KEEP_1 * first[e] + TAKE_1 * slope
+        spread = KEEP_2 * second[e] + TAKE_2 * slope * slope
+        drift = drift if abs(drift) > FAINT else NOTHING
+        spread = spread if spread > FAINT else NOTHING
+        first[e], second[e] = drift, spread
+        parameters[e] -= stride * drift / (np.sqrt(spread) * scale + EPSILON)
+    return norm
 
 
 @compiled_bare
 def learn(
     parameters: Array,
     sizes: Sizes,
-    shop: Workshop,
-    tape: Tape,
-    advantages: Array,
-    returns: Array,
+    room: Room,
+    buffer: RolloutBuffer,
     rows: Array,
     order: Array,
     terms: Terms,
@@ -137,30 +174,19 @@ def learn(
     updates: Int,
     sums: Array,
 ) -> tuple[Int, Int, Real]:
-    """All epochs of an iteration; `rows` are the samples on the tape, `updates` how many there were before.
+    """All epochs of an iteration; `rows` are the samples in the buffer, `updates` how many there were before.
 
     Returns how many updates and epochs were made, and the approximate KL divergence of the last epoch. A gradient that is not finite stops
     everything before it changes the parameters; the number of epochs is then -1.
     """
-    moments = shop.moments
     made, last_kl = 0, 0.0
     for epoch in range(schedule.epochs):
         shuffle(order, key, epoch)
         kl_before = sums[KL]
         for begin in range(0, order.shape[0], schedule.minibatch):
             size = min(schedule.minibatch, order.shape[0] - begin)
-            minibatch_gradient(
-                parameters, sizes, shop, tape, advantages, returns, rows, order, begin, size, terms, schedule.normalize, sums
-            )
-            norm = adam_step(
-                parameters,
-                moments.gradient,
-                moments.first,
-                moments.second,
-                schedule.rate,
-                schedule.gradient_norm,
-                updates + made + 1,
-            )
+            minibatch_gradient(parameters, sizes, room, buffer, rows, order, begin, size, terms, schedule.normalize, sums)
+            norm = adam_step(parameters, room.moments, schedule.rate, schedule.gradient_norm, updates + made + 1)
             if not np.isfinite(norm):
                 return made, -1, last_kl
             sums[GRADIENT_NORM] += norm

@@ -5,7 +5,8 @@ from __future__ import annotations
 from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.training.fused.learner import FusedLearner, shape_of
+from edgeworth.training.fused.learner import FusedLearner
+from edgeworth.training.learner import shape_of
 from edgeworth.training.pool import SelfPlaySettings
 from edgeworth.training.self_play import SelfPlay
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
