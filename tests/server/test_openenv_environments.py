@@ -20,8 +20,7 @@ from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 
 pytest.importorskip("openenv")
 
-from edgeworth.server.openenv_environments import BargainingOpenEnv, DaedalusOpenEnv
-from edgeworth.server.openenv_models import MechanismAction, MoveAction
+from edgeworth.server.openenv_games import BargainingOpenEnv, DaedalusOpenEnv, MechanismAction, MoveAction
 
 FLOOR, HEADROOM = 0.326, 0.2
 """The mean of random mechanisms on `mixed`, and what the best constant one has above it, at least."""

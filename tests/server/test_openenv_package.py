@@ -25,7 +25,7 @@ from openenv.validation.parsers.openenv_yaml import OpenEnvYamlParser
 from openenv.validation.runner import run_validation
 from openenv.validation.types import Level
 
-from edgeworth.server.openenv_environments import DaedalusOpenEnv
+from edgeworth.server.openenv_games import DaedalusOpenEnv
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = yaml.safe_load((ROOT / "openenv.yaml").read_text(encoding="utf-8"))

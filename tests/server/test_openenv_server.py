@@ -24,9 +24,7 @@ from openenv.core import GenericEnvClient
 from openenv.core.env_server.serialization import serialize_observation
 
 from edgeworth.client import Place
-from edgeworth.server.openenv_clients import BargainingClient, DaedalusClient
-from edgeworth.server.openenv_environments import BargainingOpenEnv, DaedalusOpenEnv
-from edgeworth.server.openenv_models import MechanismAction, MoveAction
+from edgeworth.server.openenv_games import BargainingClient, BargainingOpenEnv, DaedalusClient, DaedalusOpenEnv, MechanismAction, MoveAction
 
 STAGES = ("0", "1", "2", "3", "4", "mixed", "dirichlet", "held_out_3")
 SCENARIOS = ("classic", "lewis", "discounted", "walkaway", "one_shot")

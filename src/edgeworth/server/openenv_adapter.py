@@ -86,8 +86,14 @@ def missing_routes() -> APIRouter:
 
 
 def _add_stock_routes(app: FastAPI) -> None:
-    from edgeworth.server.openenv_environments import BargainingOpenEnv, DaedalusOpenEnv
-    from edgeworth.server.openenv_models import BargainingObservation, DaedalusObservation, MechanismAction, MoveAction
+    from edgeworth.server.openenv_games import (
+        BargainingObservation,
+        BargainingOpenEnv,
+        DaedalusObservation,
+        DaedalusOpenEnv,
+        MechanismAction,
+        MoveAction,
+    )
 
     router = APIRouter(tags=["openenv"])
 
@@ -121,7 +127,7 @@ def _stock_routes(environment: Any, action: Any, observation: Any) -> list[APIRo
     """The routes of OpenEnv that describe a game, taken from an application that is then let go."""
     from openenv.core.env_server.http_server import HTTPEnvServer
 
-    from edgeworth.server.openenv_models import EpisodeState
+    from edgeworth.server.openenv_games import EpisodeState
 
     shelf = FastAPI()
     HTTPEnvServer(environment, action, observation, env_name=environment.game, state_cls=EpisodeState).register_routes(shelf)
