@@ -15,8 +15,8 @@ from edgeworth.agents.designers.search import SearchBudget
 from edgeworth.cli import designer_making
 from edgeworth.cli.progress import Show
 from edgeworth.config import AuctionConfig
+from edgeworth.evaluation.auction_figures import draw_designers
 from edgeworth.evaluation.auction_yardstick import ORACLE, SCHEDULE, TOLD_STAGE, auction_yardstick
-from edgeworth.evaluation.designer_figures import draw_designers
 from edgeworth.games.auction.action import read_mechanism
 
 Call = Callable[..., Any]

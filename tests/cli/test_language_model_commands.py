@@ -16,7 +16,7 @@ from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.cli.designer_scale import AskedModel
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import MissingExtra
-from edgeworth.evaluation.designer_figures import draw_designers
+from edgeworth.evaluation.auction_figures import draw_designers
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.client import Completion, Failure, Messages, Reply
 from edgeworth.llm.scripted import Scripted

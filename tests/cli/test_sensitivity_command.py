@@ -12,7 +12,7 @@ import pytest
 
 from edgeworth.cli.market import WELL_MEANT
 from edgeworth.config import AuctionConfig
-from edgeworth.evaluation.auction_figures import finding
+from edgeworth.evaluation.auction_figures import sensitivity_finding
 from edgeworth.evaluation.sensitivity import sensitivity
 from edgeworth.evaluation.statistics import paired_difference
 from edgeworth.games.auction.action import FIELDS
@@ -90,12 +90,13 @@ def test_the_caption_names_the_field_that_matters_most() -> None:
         return {"field": field, "levels": levels}
 
     stages = [{"stage": "2", "fields": [entry("reveal_reserve", -0.09, 0.01), entry("reveal_clearing_price", 0.02, 0.01)]}]
-    assert finding({"stages": stages}) == (
+    assert sensitivity_finding({"stages": stages}) == (
         "Every field moves mean R somewhere: most of all reveal_reserve (yes at stage 2: −0.090),"
         " least reveal_clearing_price (yes at stage 2: +0.020)."
     )
     stages[0]["fields"][1] = entry("reveal_clearing_price", 0.02, 0.03)  # type: ignore[index]
-    assert "1 of 2 fields move" in finding({"stages": stages}) and "reveal_clearing_price does not." in finding({"stages": stages})
+    finding = sensitivity_finding({"stages": stages})
+    assert "1 of 2 fields move" in finding and "reveal_clearing_price does not." in finding
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation import hint_measures
 from edgeworth.evaluation.episodes import opened, play_episodes, seeds_with
-from edgeworth.evaluation.hint_figures import draw_hint_measures, finding
+from edgeworth.evaluation.hint_figures import draw_hint_measures, hint_finding
 from edgeworth.evaluation.hint_measures import Adviser, HintMeasure, choose_seeds, measure_hints
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.llm.client import Completion, Failure, Messages
@@ -159,5 +159,5 @@ def test_the_figure_states_its_finding(tmp_path: Path) -> None:
     result = {"scenario": "classic", "contexts": "all", "measures": json.loads(json.dumps([row.as_dict() for row in rows]))}
     draw_hint_measures(result, tmp_path / "new" / "hints.png")
     assert (tmp_path / "new" / "hints.png").read_bytes().startswith(b"\x89PNG")
-    assert finding(result).startswith("Following llm earns 0.000 [0.000, 0.000] of the agent's maximum, 0.000")
-    assert "10 episodes); 100.0 % of its hints are legal." in finding(result)
+    assert hint_finding(result).startswith("Following llm earns 0.000 [0.000, 0.000] of the agent's maximum, 0.000")
+    assert "10 episodes); 100.0 % of its hints are legal." in hint_finding(result)

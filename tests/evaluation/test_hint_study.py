@@ -186,7 +186,7 @@ def test_the_time_of_hints_is_told_apart(finished: tuple[Study, Path, dict[str, 
 
 def test_the_command_draws_both_figures(finished: tuple[Study, Path, dict[str, Any]]) -> None:
     _, folder, _ = finished
-    path = written(folder, figure="edgeworth.evaluation.hint_study_figures:draw_hint_study")
+    path = written(folder, figure="edgeworth.evaluation.hint_figures:draw_hint_study")
     asked = ["study", str(path), "--only", "PPO", "--workers", "1", "--runs", str(folder / "runs"), "--figure", str(folder / "r.png")]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output

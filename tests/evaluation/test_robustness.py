@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from edgeworth.cli.market import WELL_MEANT
+from edgeworth.evaluation.auction_figures import draw_robustness, robustness_finding
 from edgeworth.evaluation.model_constants import CALIBRATED, constants_of, rank_constants, worlds_of
 from edgeworth.evaluation.robustness import QUICK, Robustness, effects_at, field_moves, robustness
-from edgeworth.evaluation.robustness_figures import draw_robustness, finding
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.games.auction.action import FIELDS
 from edgeworth.games.auction.model import MarketModel
@@ -88,7 +88,7 @@ def test_worlds_are_counted_as_same_unclear_or_reversed() -> None:
 
 def test_the_figure_says_what_it_shows(tmp_path: Path) -> None:
     result = {"worlds": 3, **made({"calibrated": 0.5, "a": 0.4, "b": 0.05, "c": -0.5}).as_dict()}
-    assert finding(result).startswith("Of 5 clear effects, 0 keep their sign in all 3 worlds")
+    assert robustness_finding(result).startswith("Of 5 clear effects, 0 keep their sign in all 3 worlds")
     draw_robustness(result, tmp_path / "worlds.png")
     assert (tmp_path / "worlds.png").read_bytes().startswith(b"\x89PNG")
 

@@ -18,12 +18,11 @@ from edgeworth.agents.negotiators.named import negotiator_of
 from edgeworth.agents.negotiators.seat import Seat
 from edgeworth.config import BargainingConfig, scenario_names
 from edgeworth.errors import CannotPlay, DataError, InvalidOption, UnknownName
+from edgeworth.evaluation.bargaining_figures import draw_tournament
 from edgeworth.evaluation.episodes import Episodes
 from edgeworth.evaluation.pairs import Player, laid_table, play_pair, play_talks
 from edgeworth.evaluation.statistics import Estimate, mean, ratio, resampled_sums
-from edgeworth.evaluation.tournament import Score, player_of, ranked, run_tournament
-from edgeworth.evaluation.tournament_figures import draw_tournament
-from edgeworth.evaluation.tournament_tables import cross_table, shown_ranks
+from edgeworth.evaluation.tournament import Score, cross_table, player_of, ranked, run_tournament, shown_ranks
 from edgeworth.games.bargaining.mirror import OF_BUILT_IN_PARTNER, mirrored_config, mirrored_contexts, mirrored_states
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Outcome
 from networks import write_network

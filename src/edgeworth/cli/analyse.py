@@ -42,7 +42,7 @@ def analyse(
     context = _context(counts, mine, theirs, config, seed)
     config = replace(config, max_count=max(*context.counts, BargainingBatch(config, 1).max_count))
     if figure is not None:
-        from edgeworth.evaluation.figures import draw_frontier
+        from edgeworth.evaluation.bargaining_figures import draw_frontier
 
         draw_frontier(context, figure)
         err.print(f"Drew {figure}.")

@@ -112,7 +112,7 @@ def designer_scale(
             err.print(note, soft_wrap=True, markup=False)
 
     deliver(result, as_json, out_file, show)
-    draw(result, figure, "edgeworth.evaluation.designer_figures:draw_designers")
+    draw(result, figure, "edgeworth.evaluation.auction_figures:draw_designers")
 
 
 def _about(model: PlacedModel) -> dict[str, Any]:

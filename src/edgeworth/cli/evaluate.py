@@ -67,7 +67,7 @@ def evaluate_command(
     rows = [measured(name, config, played, ends) for name, played in found.items()]
     result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": [row.as_dict() for row in rows]}
     deliver(result, as_json, out_file, lambda: _show(scenario, rows, ends))
-    draw(result, figure, "edgeworth.evaluation.training_figures:draw_scores")
+    draw(result, figure, "edgeworth.evaluation.bargaining_figures:draw_scores")
 
 
 def compare_command(

@@ -53,7 +53,7 @@ def robustness_command(
         out.print(_conclusion_table(found, worlds))
 
     deliver(result, as_json, out_file, show)
-    draw(result, figure, "edgeworth.evaluation.robustness_figures:draw_robustness")
+    draw(result, figure, "edgeworth.evaluation.auction_figures:draw_robustness")
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -61,7 +61,7 @@ def self_play_command(
         put_into_box(plan, runs, result, box, command_line())
         err.print(f"Wrote {box}.safetensors.", soft_wrap=True)
     deliver(result, as_json, out_file, lambda: _show(result))
-    draw(result, figure, "edgeworth.evaluation.self_play_figures:draw_self_play")
+    draw(result, figure, "edgeworth.evaluation.training_figures:draw_self_play")
 
 
 def _show(result: dict[str, Any]) -> None:

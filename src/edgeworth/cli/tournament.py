@@ -13,8 +13,7 @@ from edgeworth import catalog
 from edgeworth.cli.console import AsJson, Seed, command_line, deliver, draw, out
 from edgeworth.cli.progress import progress
 from edgeworth.config import BargainingConfig, scenario_names
-from edgeworth.evaluation.tournament import run_tournament
-from edgeworth.evaluation.tournament_tables import cross_table, own_partner_column, shown_ranks
+from edgeworth.evaluation.tournament import cross_table, own_partner_column, run_tournament, shown_ranks
 
 
 def tournament_command(
@@ -46,7 +45,7 @@ def tournament_command(
         found = run_tournament(games, names, episodes, seed, task("tournament"))
     result = {"command": command_line(), **found}
     deliver(result, as_json, out_file, lambda: _show(result))
-    draw(result, figure, "edgeworth.evaluation.tournament_figures:draw_tournament")
+    draw(result, figure, "edgeworth.evaluation.bargaining_figures:draw_tournament")
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -109,7 +109,7 @@ def _bargaining(
             out.print()
 
     deliver(result, as_json, out_file, show)
-    draw(result, figure, "edgeworth.evaluation.figures:draw_yardsticks")
+    draw(result, figure, "edgeworth.evaluation.bargaining_figures:draw_yardsticks")
 
 
 def _rich_table(table: Yardstick) -> Table:

@@ -1,12 +1,15 @@
-"""Figures of the auction game, drawn from JSON in `results/`: what every field of a mechanism does to the score."""
+"""Figures of the auction game, drawn from JSON in `results/`: fields of a mechanism, designers by population, and robustness."""
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Any
 
-from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, pyplot, save_figure
+from edgeworth.evaluation.auction_yardstick import ORACLE, SCHEDULE, TOLD_STAGE
+from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, panels, pyplot, wrapped
+from edgeworth.evaluation.statistics import Estimate
+
+# What every field of a mechanism does
 
 FIELD_GAP = 0.9
 """Space between two fields, in lines."""
@@ -16,29 +19,25 @@ TICKS = (-0.5, -0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 LEAST_REACH = 0.025
 """Least change that the axis shows on either side."""
 LETTERS_PER_INCH = 14.5
-BAND = "#f1f1f1"
 
 
 def draw_sensitivity(result: dict[str, Any], path: Path) -> None:
     """A panel per stage, a line per level of a field: how far mean R moves when that field alone moves there."""
-    plt = pyplot()
     stages = result["stages"]
     lines = _lines(stages)
-    height = max(lines.values()) + 2.0
-    width = 2.6 + 1.85 * len(stages)
-    figure, panels = plt.subplots(1, len(stages), figsize=(width, 1.9 + 0.155 * height), sharey=True, squeeze=False)
-    for axes, stage in zip(panels[0], stages, strict=True):
-        _draw_stage(axes, stage, lines)
-        axes.set_ylim(height - 1.0, -1.0)
-        _draw_axis(axes, _reach(stages))
-    _label_levels(panels[0][0], lines)
-    words = f"{finding(result)} Diamonds are the base mechanism; a full dot is a change whose 95 % interval excludes zero."
-    caption = "\n".join(textwrap.wrap(words, round(LETTERS_PER_INCH * width)))
-    axis = "change of mean R: linear to ±0.05, logarithmic beyond; 95 % intervals, many narrower than their dot"
-    figure.supxlabel("\n".join(textwrap.wrap(axis, round(LETTERS_PER_INCH * width))), fontsize=9)
-    figure.suptitle(caption, fontsize=9.5, x=0.01, ha="left", y=0.995, va="top")
-    figure.tight_layout(rect=(0, 0, 1, 1.0), w_pad=0.6)
-    save_figure(plt, figure, path)
+    height, width = max(lines.values()) + 2.0, 2.6 + 1.85 * len(stages)
+    letters, reach = round(LETTERS_PER_INCH * width), _reach(stages)
+    layout = {"rect": (0, 0, 1, 1.0), "w_pad": 0.6}
+    with panels(path, 1, len(stages), (width, 1.9 + 0.155 * height), layout, sharey=True) as (figure, grid):
+        for axes, stage in zip(grid[0], stages, strict=True):
+            _draw_stage(axes, stage, lines)
+            axes.set_ylim(height - 1.0, -1.0)
+            _draw_axis(axes, *reach)
+        _label_levels(grid[0][0], lines)
+        words = f"{sensitivity_finding(result)} Diamonds are the base mechanism; a full dot is a change whose 95 % interval excludes zero."
+        axis = "change of mean R: linear to ±0.05, logarithmic beyond; 95 % intervals, many narrower than their dot"
+        figure.supxlabel(wrapped(axis, letters), fontsize=9)
+        caption(figure, words, letters, fontsize=9.5, y=0.995, va="top")
 
 
 def _reach(stages: list[dict[str, Any]]) -> tuple[float, float]:
@@ -47,15 +46,14 @@ def _reach(stages: list[dict[str, Any]]) -> tuple[float, float]:
     return min(-LEAST_REACH, *(1.2 * level["low"] for level in levels)), max(LEAST_REACH, *(1.2 * level["high"] for level in levels))
 
 
-def _draw_axis(axes: Any, reach: tuple[float, float]) -> None:
-    low, high = reach
+def _draw_axis(axes: Any, low: float, high: float) -> None:
     shown = [tick for tick in TICKS if low <= tick <= high]
     axes.set_xscale("symlog", linthresh=LINEAR_TO, linscale=1.0)
     axes.set_xlim(low, high)
     axes.set_xticks(shown, [f"{tick:g}".replace("-", "−") for tick in shown], fontsize=7, rotation=60)
     axes.minorticks_off()
     axes.tick_params(axis="y", length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["left"].set_visible(False)
 
 
 def _lines(stages: list[dict[str, Any]]) -> dict[tuple[str, Any], float]:
@@ -63,17 +61,13 @@ def _lines(stages: list[dict[str, Any]]) -> dict[tuple[str, Any], float]:
     lines: dict[tuple[str, Any], float] = {}
     height = 0.0
     for k, entry in enumerate(stages[0]["fields"]):
-        shared = [set(_values(stage["fields"][k])) for stage in stages]
-        for value in _values(entry):
-            if all(value in values for values in shared):
-                lines[entry["field"], value] = height
+        shared = [{level["level"] for level in stage["fields"][k]["levels"]} for stage in stages]
+        for level in entry["levels"]:
+            if all(level["level"] in levels for levels in shared):
+                lines[entry["field"], level["level"]] = height
                 height += 1.0
         height += FIELD_GAP
     return lines
-
-
-def _values(entry: dict[str, Any]) -> list[Any]:
-    return [level["level"] for level in entry["levels"]]
 
 
 def _draw_stage(axes: Any, stage: dict[str, Any], lines: dict[tuple[str, Any], float]) -> None:
@@ -81,7 +75,7 @@ def _draw_stage(axes: Any, stage: dict[str, Any], lines: dict[tuple[str, Any], f
     for k, entry in enumerate(stage["fields"]):
         places = {value: y for (field, value), y in lines.items() if field == entry["field"]}
         if k % 2 == 0:
-            axes.axhspan(min(places.values()) - 0.7, max(places.values()) + 0.7, color=BAND, zorder=0, lw=0)
+            axes.axhspan(min(places.values()) - 0.7, max(places.values()) + 0.7, color=STRIPE, zorder=0, lw=0)
         if all(isinstance(level["level"], float) for level in entry["levels"]):
             course = [(level["value"], _height(places, level["level"])) for level in entry["levels"]]
             axes.plot(*zip(*course, strict=True), color=LIGHT, lw=0.9, zorder=1)
@@ -90,21 +84,19 @@ def _draw_stage(axes: Any, stage: dict[str, Any], lines: dict[tuple[str, Any], f
                 axes.plot(0.0, _height(places, level["level"]), marker="D", ms=4.2, color="white", mec=INK, mew=1.0, zorder=4)
             elif level["level"] in places:
                 _draw_level(axes, level, places[level["level"]])
-    base = stage["base"]
-    axes.set_title(f"{_stage_name(stage)}: R = {base['value']:.3f}", fontsize=9.5, loc="left")
-
-
-def is_sure(level: dict[str, Any]) -> bool:
-    """Whether the interval of a change excludes zero."""
-    return bool(level["low"] > 0.0 or level["high"] < 0.0)
+    axes.set_title(f"{_population(stage['stage'])}: R = {stage['base']['value']:.3f}", fontsize=9.5, loc="left")
 
 
 def _draw_level(axes: Any, level: dict[str, Any], y: float) -> None:
     """A full dot where the interval excludes zero, an empty one where it does not."""
-    sure = is_sure(level)
-    colour = ACCENT if sure and level["value"] > 0.0 else INK
+    colour = ACCENT if _is_sure(level) and level["value"] > 0.0 else INK
     axes.plot([level["low"], level["high"]], [y, y], color=colour, lw=1.1, marker="|", ms=5.5, mew=1.0, zorder=2)
-    axes.plot(level["value"], y, marker="o", ms=3.4, color=colour if sure else "white", mec=colour, mew=0.9, zorder=3)
+    axes.plot(level["value"], y, marker="o", ms=3.4, color=colour if _is_sure(level) else "white", mec=colour, mew=0.9, zorder=3)
+
+
+def _is_sure(level: dict[str, Any]) -> bool:
+    """Whether the interval of a change excludes zero."""
+    return bool(level["low"] > 0.0 or level["high"] < 0.0)
 
 
 def _height(places: dict[Any, float], value: Any) -> float:
@@ -122,7 +114,7 @@ def _label_levels(axes: Any, lines: dict[tuple[str, Any], float]) -> None:
     fields: dict[str, list[float]] = {}
     for (field, _), y in lines.items():
         fields.setdefault(field, []).append(y)
-    axes.set_yticks(list(lines.values()), [_shown(value) for _, value in lines], fontsize=7.5)
+    axes.set_yticks(list(lines.values()), [level_text(value) for _, value in lines], fontsize=7.5)
     for field, heights in fields.items():
         axes.annotate(
             field.replace("_", " ", 1).replace("_", "\n") if len(heights) > 2 else field.replace("_", " "),
@@ -138,24 +130,21 @@ def _label_levels(axes: Any, lines: dict[tuple[str, Any], float]) -> None:
         )
 
 
-def _stage_name(stage: dict[str, Any]) -> str:
-    return f"stage {stage['stage']}" if stage["stage"].isdigit() else str(stage["stage"])
-
-
-def _shown(value: Any) -> str:
+def level_text(value: Any) -> str:
+    """A level of a field for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value).replace("_", " ")
 
 
-def finding(result: dict[str, Any]) -> str:
-    """What the figure shows, in a sentence."""
+def sensitivity_finding(result: dict[str, Any]) -> str:
+    """The fields that move mean R most and least, and those that do not move it."""
     strongest: dict[str, tuple[float, str]] = {}
     for stage in result["stages"]:
         for entry in stage["fields"]:
             for level in entry["levels"]:
-                if is_sure(level) and abs(level["value"]) > abs(strongest.get(entry["field"], (0.0, ""))[0]):
-                    strongest[entry["field"]] = (level["value"], f"{_shown(level['level'])} at {_stage_name(stage)}")
+                if _is_sure(level) and abs(level["value"]) > abs(strongest.get(entry["field"], (0.0, ""))[0]):
+                    strongest[entry["field"]] = (level["value"], f"{level_text(level['level'])} at {_population(stage['stage'])}")
     fields = [entry["field"] for entry in result["stages"][0]["fields"]]
     if not strongest:
         return "No field moves mean R beyond chance."
@@ -165,3 +154,106 @@ def finding(result: dict[str, Any]) -> str:
     still = [field for field in fields if field not in strongest]
     rest = f"; {', '.join(still)} {'does' if len(still) == 1 else 'do'} not" if still else ""
     return f"{count} mean R somewhere: most of all {most}, least {least}{rest}.".replace("-", "−")
+
+
+# Designers by population
+
+ADAPTIVE = "adaptive (prior: stages)"
+MARKERS = {
+    ORACLE: ("*", INK, 110),
+    TOLD_STAGE: ("D", GREY, 44),
+    ADAPTIVE: ("o", ACCENT, 62),
+    "adaptive (prior: mixed)": ("o", "white", 62),
+    SCHEDULE: ("v", "white", 54),
+    "best constant for the stages": ("s", GREY, 44),
+    "best constant for mixed": ("s", "white", 44),
+    "informed_greedy": ("^", LIGHT, 54),
+    "uniform": ("x", INK, 40),
+    "language_model": ("P", ACCENT, 62),
+}
+"""How each designer is drawn; a language model by the beginning of its name, whatever model it is."""
+SPREAD = 0.09
+"""How far apart the designers of one population stand, in rows."""
+HEAD, LEGEND = 1.1, 0.65
+"""Room for title and axis, and for the legend, in inches."""
+
+
+def draw_designers(result: dict[str, Any], path: Path) -> None:
+    """One row per population, one marker per designer, with its interval."""
+    populations = result["populations"]
+    height = HEAD + LEGEND + 0.7 * len(populations)
+    with panels(path, 1, 1, (8.2, height), {"rect": (0.0, LEGEND / height, 1.0, 1.0)}) as (figure, grid):
+        axes, named = grid[0][0], set[str]()
+        for y, rows in enumerate(populations.values()):
+            if y % 2 == 0:
+                axes.axhspan(y - 0.5, y + 0.5, color=STRIPE, zorder=0, lw=0)
+            for row in rows:
+                score, model = row["score"], row["designer"].startswith("language_model")
+                key = "language_model" if model else row["designer"]
+                marker, colour, size = MARKERS[key]
+                place = y + SPREAD * (list(MARKERS).index(key) - (len(MARKERS) - 1) / 2)
+                axes.plot([score["low"], score["high"]], [place, place], color=INK, lw=1.2, zorder=2)
+                edge = {} if marker == "x" else {"edgecolor": INK, "linewidth": 0.9}
+                label = f"{row['designer']}, n = {score['n']:,}" if model else row["designer"]  # a model plays fewer episodes
+                axes.scatter(
+                    score["value"], place, marker=marker, s=size, color=colour, zorder=3, label=None if key in named else label, **edge
+                )
+                named.add(key)
+        axes.set_yticks(range(len(populations)), [_population(name) for name in populations])
+        axes.set_ylim(len(populations) - 0.5, -0.5)
+        ends = [float(row["score"][end]) for rows in populations.values() for row in rows for end in ("low", "high")]
+        axes.set_xlim(min(0.15, min(ends) - 0.02), max(0.75, max(ends) + 0.02))
+        axes.set_xlabel("mean score R per step, with 95 % interval (1 = the competitive market)")
+        caption(figure, designers_finding(populations), 105, x=0.02)
+        figure.legend(*axes.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower center", ncol=3)
+
+
+def _population(name: str) -> str:
+    return f"stage {name}" if name.isdigit() else name.replace("_", "-")
+
+
+def designers_finding(populations: dict[str, list[dict[str, Any]]]) -> str:
+    """What looking, the stage and the composition are worth over the best constant mechanism."""
+    gains = {row["designer"]: Estimate.from_dict(row["over_best_constant"]) for row in populations.get("stages", [])}
+    if not {ADAPTIVE, TOLD_STAGE, ORACLE} <= gains.keys():
+        return "Designers by population"
+    return (
+        f"On the mixture of the stages, looking is worth {gains[ADAPTIVE]:+.3f} over the best constant mechanism, being told the stage"
+        f" {gains[TOLD_STAGE].value:+.3f}, and being told who is in the room {gains[ORACLE].value:+.3f}."
+    ).replace("-", "−")
+
+
+# Conclusions in other worlds
+
+
+def draw_robustness(result: dict[str, Any], path: Path) -> None:
+    """One row per effect, one column per stage: the worlds in which the sign is the same, and those in which it is reversed."""
+    found, worlds = result["conclusions"], max(1, result["worlds"])
+    names, stages = (sorted({row[key] for row in found}) for key in ("what", "stage"))
+    with panels(path, 1, 1, (9.0, 1.4 + 0.27 * len(names)), {"rect": (0.015, 0.03, 1, 1)}) as (figure, grid):
+        axes = grid[0][0]
+        for row in found:
+            x, y = stages.index(row["stage"]), names.index(row["what"])
+            same, reverse = 0.8 * row["survives"] / worlds, 0.8 * row["reversed"] / worlds
+            axes.barh(y, 0.8, left=x, height=0.6, color="white", edgecolor=LIGHT, linewidth=0.6)
+            axes.barh(y, same, left=x, height=0.6, color=INK)
+            axes.barh(y, reverse, left=x + 0.8 - reverse, height=0.6, color=ACCENT)
+        axes.set_yticks(range(len(names)), names, fontsize=7.5)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xticks([place + 0.4 for place in range(len(stages))], [f"stage {stage}" for stage in stages])
+        axes.spines[["bottom", "left"]].set_visible(False)
+        axes.tick_params(length=0)
+        caption(figure, robustness_finding(result), 105, x=0.02)
+        keys = [pyplot().Rectangle((0, 0), 1, 1, facecolor=colour, edgecolor=LIGHT) for colour in (INK, "white", ACCENT)]
+        figure.legend(keys, ("same sign", "unclear", "reversed"), loc="lower center", ncols=3, frameon=False, fontsize=8)
+
+
+def robustness_finding(result: dict[str, Any]) -> str:
+    """How many clear effects keep their sign in all worlds, and how many are reversed somewhere."""
+    found, worlds = result["conclusions"], result["worlds"]
+    firm = sum(row["survives"] == worlds for row in found)
+    turned = sum(row["reversed"] > 0 for row in found)
+    return (
+        f"Of {len(found)} clear effects, {firm} keep their sign in all {worlds} worlds with one constant halved or doubled;"
+        f" {turned} are reversed in at least one."
+    )

@@ -1,26 +1,27 @@
-"""Figures, drawn from contexts or from JSON in `results/`: axes with units, baselines in the same frame, readable in grey."""
+"""What all figures share: colours that are readable in grey, panels that save themselves, intervals, bands, captions and legends."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from edgeworth.errors import InvalidOption, MissingExtra
-from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.frontier import Allocation, allocations, pareto_frontier, solutions
 
-INK, LIGHT, ACCENT = "#222222", "#b8b8b8", "#0b6e99"
-POINT_MARKS = {
-    "nash": ("Nash", "o"),
-    "kalai_smorodinsky": ("Kalai–Smorodinsky", "s"),
-    "egalitarian": ("egalitarian", "^"),
-    "max_welfare": ("max. welfare", "D"),
-}
+INK, GREY, LIGHT, STRIPE = "#222222", "#777777", "#b8b8b8", "#f1f1f1"
+ACCENT, RUST, GREEN = "#0b6e99", "#a34a28", "#5b7a1d"
+DOTTED = (0, (1, 3))
+"""The line of a baseline."""
+
+Numbers = Mapping[str, Any]
+"""An estimate as JSON: value, low, high; the ends are null where they are not known."""
 
 
 def pyplot() -> ModuleType:
-    """Matplotlib's drawing board, without a screen."""
+    """Matplotlib's `pyplot`, drawing into files only."""
     try:
         import matplotlib
     except ImportError as error:
@@ -31,81 +32,69 @@ def pyplot() -> ModuleType:
     return plt
 
 
-def draw_frontier(context: Context, path: Path, deal: Allocation | None = None) -> None:
-    """Every division of the pool, the Pareto frontier, the points of theory and, where there is one, the deal."""
+@contextmanager
+def panels(
+    path: Path, rows: int, columns: int, size: tuple[float, float], layout: Mapping[str, Any] | None = None, **options: Any
+) -> Iterator[tuple[Any, Any]]:
+    """A figure and its panels (rows, columns) to draw in; it is laid out and written to `path` at the end of the block."""
     plt = pyplot()
-    figure, axes = plt.subplots(figsize=(6.4, 5.2))
-    everything, frontier = allocations(context), pareto_frontier(context)
-    axes.scatter([a.mine for a in everything], [a.theirs for a in everything], s=18, color=LIGHT, label="all divisions", zorder=1)
-    axes.plot([a.mine for a in frontier], [a.theirs for a in frontier], color=INK, lw=1.2, marker=".", label="Pareto frontier", zorder=2)
-    for point, names, marker in _grouped_points(context):
-        axes.scatter([point.mine], [point.theirs], s=110, marker=marker, facecolor="white", edgecolor=ACCENT, lw=2, label=names, zorder=3)
-    if deal is not None:
-        axes.scatter([deal.mine], [deal.theirs], s=140, marker="*", color=INK, label="the deal", zorder=4)
-    axes.set(xlabel="worth to the agent (points)", ylabel="worth to the partner (points)")
-    axes.set_xlim(-0.03 * max(context.my_maximum, 1), 1.05 * max(context.my_maximum, 1))
-    axes.set_ylim(-0.03 * max(context.partner_maximum, 1), 1.05 * max(context.partner_maximum, 1))
-    pool = ",".join(str(n) for n in context.counts)
-    mine, theirs = (",".join(str(n) for n in u) for u in (context.my_utilities, context.partner_utilities))
-    axes.set_title(f"Pool {pool}; utilities {mine} against {theirs}", fontsize=10, loc="left")
-    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    save_figure(plt, figure, path)
-
-
-def _grouped_points(context: Context) -> list[tuple[Allocation, str, str]]:
-    """The points of theory, those that coincide under one name."""
-    found = solutions(context)
-    groups: dict[tuple[int, int], tuple[Allocation, list[str], str]] = {}
-    for key, (name, marker) in POINT_MARKS.items():
-        point: Allocation = getattr(found, key)
-        entry = groups.setdefault((point.mine, point.theirs), (point, [], marker))
-        entry[1].append(name)
-    return [(point, " = ".join(names), marker) for point, names, marker in groups.values()]
-
-
-def draw_yardsticks(result: dict[str, Any], path: Path) -> None:
-    """The scale of every scenario side by side: from random play to the oracle, with intervals."""
-    plt = pyplot()
-    scenarios = result["scenarios"]
-    columns = min(3, len(scenarios))
-    lines = -(-len(scenarios) // columns)
-    figure, panels = plt.subplots(lines, columns, figsize=(1.5 + 2.6 * columns, 2.9 * lines), sharex=True, sharey=True, squeeze=False)
-    labels = {
-        "oracle": "oracle",
-        "bayes": "blind Bayes",
-        "concession": "concession",
-        "agree_first": "AGREE first",
-        "random": "random",
-        "greedy": "ask all",
-    }
-    for axes in panels.flat[len(scenarios) :]:
-        axes.set_visible(False)
-    for axes, scenario in zip(panels.flat, scenarios, strict=False):
-        rows = [row for row in scenario["rows"] if row["agent"] in labels]
-        for y, row in enumerate(reversed(rows)):
-            colour = ACCENT if row["agent"] in ("oracle", "bayes") else INK
-            axes.plot([0, row["value"]], [y, y], color=LIGHT, lw=1, zorder=1)
-            axes.errorbar(
-                row["value"], y, xerr=[[row["value"] - row["low"]], [row["high"] - row["value"]]], fmt="o", ms=5, color=colour, capsize=3
-            )
-            axes.text(row["value"] + 0.035, y, f"{row['value']:.3f}", va="center", fontsize=8)
-        axes.set_yticks(range(len(rows)), [labels[row["agent"]] for row in reversed(rows)], fontsize=9)
-        axes.set_xlim(-0.02, 1.08)
-        axes.set_title(scenario["scenario"], fontsize=10, loc="left")
-        axes.set_xlabel("share of maximum", fontsize=9)
+    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, **options)
+    for axes in grid.flat:
         axes.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    save_figure(plt, figure, path)
-
-
-def save_figure(plt: ModuleType, figure: Any, path: Path) -> None:
-    """Write a finished figure and let go of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        figure.savefig(path, dpi=150)
-    except ValueError as error:
-        raise InvalidOption(f"{path} cannot be drawn ({error}); expected a name that ends in .png, .svg or .pdf.") from error
+        yield figure, grid
+        figure.tight_layout(**(layout or {}))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            figure.savefig(path, dpi=150)
+        except ValueError as error:
+            raise InvalidOption(f"{path} cannot be drawn ({error}); expected a name that ends in .png, .svg or .pdf.") from error
     finally:
         plt.close(figure)
+
+
+def wrapped(words: str, width: int) -> str:
+    """Words on lines of at most so many letters."""
+    return "\n".join(textwrap.wrap(words, width))
+
+
+def caption(figure: Any, words: str, width: int = 120, **style: Any) -> None:
+    """State the finding above all panels."""
+    figure.suptitle(wrapped(words, width), **{"fontsize": 10, "x": 0.01, "ha": "left", **style})
+
+
+def legend_below(figure: Any, height: float, lines: Sequence[Mapping[str, Any]]) -> None:
+    """One legend for all panels, in the lower left corner of a figure of this height in inches; an entry per line style."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **style) for style in lines]
+    figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.01, 0.02 / height), ncol=len(handles), frameon=False, fontsize=8.5)
+
+
+def spread(estimate: Numbers) -> list[list[float]] | None:
+    """An interval as the error bar wants it; None where it is not known."""
+    if estimate["low"] is None:
+        return None
+    return [[estimate["value"] - estimate["low"]], [estimate["high"] - estimate["value"]]]
+
+
+def point(axes: Any, estimate: Numbers, y: float, colour: str, marker: str = "o", **style: Any) -> None:
+    """A value with its interval, on a row."""
+    axes.errorbar(estimate["value"], y, xerr=spread(estimate), fmt=marker, color=colour, **{"ms": 5, "capsize": 3, **style})
+
+
+def band(axes: Any, steps: Sequence[float], share: Mapping[str, Sequence[float]], colour: str, line: Any, **style: Any) -> None:
+    """A learning curve: the mean over seeds, and a band from the lowest to the highest."""
+    shade = style.pop("shade", 0.15)
+    axes.fill_between(steps, share["low"], share["high"], color=colour, alpha=shade, linewidth=0)
+    axes.plot(steps, share["mean"], ls=line, color=colour, **{"lw": 1.4, **style})
+
+
+def name_rows(axes: Any, names: Sequence[str], width: int, fontsize: float) -> None:
+    """Name the rows of a panel, long names on several lines."""
+    axes.set_yticks(range(len(names)), [textwrap.fill(name, width) for name in names], fontsize=fontsize)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 seed`, `3 seeds`."""
+    return f"{number} {noun}{'s' if number > 1 else ''}"

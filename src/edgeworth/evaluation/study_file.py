@@ -123,7 +123,7 @@ class Study:
     """The values of a grid with which the cells are compared that differ in them alone."""
     play_with: tuple[str, ...] = ()
     """Hint providers that agents which learnt with hints are also played with, instead of their own; `none` takes the hints away."""
-    figure: str = "edgeworth.evaluation.study_figures:draw_study"
+    figure: str = "edgeworth.evaluation.training_figures:draw_study"
     """What draws its result."""
 
     def __post_init__(self) -> None:

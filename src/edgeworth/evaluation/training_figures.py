@@ -1,87 +1,180 @@
-"""How learning went and what it came to, as figures: curves with bands over seeds, and scores between the yardsticks."""
+"""Figures of learning agents: learning curves, studies of several settings, and self-play."""
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, pyplot, save_figure
+from edgeworth.evaluation.bargaining_figures import yardsticks
+from edgeworth.evaluation.figures import (
+    ACCENT,
+    DOTTED,
+    GREEN,
+    INK,
+    LIGHT,
+    RUST,
+    band,
+    caption,
+    counted,
+    name_rows,
+    panels,
+    point,
+    spread,
+)
 
-STYLES = (("-", ACCENT), ("--", INK), (":", "#a34a28"), ("-.", "#5b7a1d"))
-TITLE_WIDTH = 100
-NAME_WIDTH = 28
-YARDSTICKS = {"random": "random", "bayes": "blind Bayes"}
-"""The ends of the scale by their keys in a result, and their names in a figure."""
+Row = dict[str, Any]
+
+STYLES = (("-", ACCENT), ("--", INK), (":", RUST), ("-.", GREEN))
 
 
-def draw_learning_curves(result: dict[str, Any], path: Path) -> None:
+def draw_learning_curves(result: Row, path: Path) -> None:
     """Share of the maximum against moves and against seconds: mean over seeds, band from lowest to highest, yardsticks as lines."""
-    plt = pyplot()
-    figure, panels = plt.subplots(1, 2, figsize=(10.4, 4.2), sharey=True)
-    for axes, key, unit in zip(panels, ("steps", "seconds"), ("moves of the agent (millions)", "seconds of training"), strict=True):
-        for number, curve in enumerate(result["curves"]):
-            line, colour = STYLES[number % len(STYLES)]
-            along = [x / 1e6 for x in curve["steps"]] if key == "steps" else curve["seconds"]
-            share = curve["share_of_maximum"]
-            label = f"{curve['name']} ({len(curve['seeds'])} seed{'s' if len(curve['seeds']) > 1 else ''})"
-            axes.fill_between(along, share["low"], share["high"], color=colour, alpha=0.18, linewidth=0)
-            axes.plot(along, share["mean"], line, color=colour, lw=1.6, label=label)
-        for name, value in yardsticks(result):
-            axes.axhline(value, color=INK, lw=0.8, ls=(0, (1, 3)), zorder=0)
-            axes.text(axes.get_xlim()[1], value, f" {name}", va="center", fontsize=8)
-        axes.set_xlabel(unit, fontsize=9)
-        axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("share of the agent's maximum, while learning", fontsize=9)
-    panels[0].legend(frameon=False, fontsize=8.5, loc="lower right")
-    figure.suptitle("\n".join(textwrap.wrap(finding(result), TITLE_WIDTH)), fontsize=10, x=0.01, ha="left")
-    figure.tight_layout()
-    save_figure(plt, figure, path)
+    with panels(path, 1, 2, (10.4, 4.2), sharey=True) as (figure, grid):
+        for axes, key, unit in zip(grid[0], ("steps", "seconds"), ("moves of the agent (millions)", "seconds of training"), strict=True):
+            for number, curve in enumerate(result["curves"]):
+                line, colour = STYLES[number % len(STYLES)]
+                along = [x / 1e6 for x in curve["steps"]] if key == "steps" else curve["seconds"]
+                label = f"{curve['name']} ({counted(len(curve['seeds']), 'seed')})"
+                band(axes, along, curve["share_of_maximum"], colour, line, lw=1.6, label=label, shade=0.18)
+            for name, value in yardsticks(result):
+                axes.axhline(value, color=INK, lw=0.8, ls=DOTTED, zorder=0)
+                axes.text(axes.get_xlim()[1], value, f" {name}", va="center", fontsize=8)
+            axes.set_xlabel(unit, fontsize=9)
+        grid[0][0].set_ylabel("share of the agent's maximum, while learning", fontsize=9)
+        grid[0][0].legend(frameon=False, fontsize=8.5, loc="lower right")
+        caption(figure, curves_finding(result), 100)
 
 
-def yardsticks(result: dict[str, Any]) -> list[tuple[str, float]]:
-    """The ends of the scale that a result has, by their names."""
-    return [(YARDSTICKS[key], value) for key, value in result.get("yardsticks", {}).items() if value is not None]
-
-
-def finding(result: dict[str, Any]) -> str:
-    """What the figure shows, from its own numbers."""
+def curves_finding(result: Row) -> str:
+    """Where each curve ends, and after how long."""
     words = []
     for curve in result["curves"]:
-        share, seconds = curve["share_of_maximum"], curve["seconds"][-1]
-        words.append(
-            f"{curve['name']} ends at {share['mean'][-1]:.3f} [{share['low'][-1]:.3f}, {share['high'][-1]:.3f}] after {seconds:.1f} s"
-        )
+        mean, low, high = (curve["share_of_maximum"][name][-1] for name in ("mean", "low", "high"))
+        words.append(f"{curve['name']} ends at {mean:.3f} [{low:.3f}, {high:.3f}] after {curve['seconds'][-1]:.1f} s")
     return "; ".join(words) + ". Bands reach from the lowest seed to the highest."
 
 
-def standing(result: dict[str, Any]) -> str:
-    """What the figure of scores shows, from its own numbers: the agent that earns most."""
-    best = max(result["agents"], key=lambda row: row["share_of_maximum"]["value"])
-    share = best["share_of_maximum"]
-    words = f"{best['agent']} earns {share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}] of its maximum"
-    return f"{words} ({result['scenario']}, {result['partner']} partner, {result['episodes']:,} episodes)"
+# Studies
 
 
-def draw_scores(result: dict[str, Any], path: Path) -> None:
-    """Every agent's share of the maximum with its interval, between random play and blind Bayes."""
-    plt = pyplot()
-    rows = result["agents"]
-    figure, axes = plt.subplots(figsize=(8.0, 1.7 + 0.5 * len(rows)))
-    for name, value in yardsticks(result):
-        axes.axvline(value, color=INK, lw=0.9, ls=":", zorder=0)
-        axes.text(value, -0.75, name, ha="center", fontsize=8.5)
-    for y, row in enumerate(rows):
-        share = row["share_of_maximum"]
-        axes.plot([0, share["value"]], [y, y], color=LIGHT, lw=1, zorder=1)
-        spread = [[share["value"] - share["low"]], [share["high"] - share["value"]]]
-        axes.errorbar(share["value"], y, xerr=spread, fmt="o", ms=5, color=ACCENT, capsize=3, zorder=3)
-        axes.text(share["value"] + 0.02, y - 0.16, f"{share['value']:.3f}", fontsize=8.5)
-    axes.set_yticks(range(len(rows)), [textwrap.fill(row["agent"], NAME_WIDTH) for row in rows], fontsize=9)
-    axes.set_ylim(len(rows) - 0.5, -1.0)
-    axes.set_xlim(0.0, 1.0)
-    axes.set_xlabel("share of the agent's maximum (Σ reward / Σ worth of the whole pool)", fontsize=9)
-    axes.set_title("\n".join(textwrap.wrap(standing(result), TITLE_WIDTH - 20)), fontsize=10, loc="left")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    save_figure(plt, figure, path)
+def draw_study(result: Row, path: Path) -> None:
+    """Left: share of the maximum with all seeds, its interval and blind Bayes. Right: the share of blind Bayes against moves."""
+    cells = result["cells"]
+    with panels(path, 1, 2, (11.4, 2.2 + 0.48 * len(cells)), width_ratios=(1.15, 1.0)) as (figure, grid):
+        _draw_cell_scores(grid[0][0], cells)
+        _draw_cell_curves(grid[0][1], cells)
+        words = [f"{cell['name']}: {cell['share_of_maximum']['value']:.3f}" for cell in cells if cell["marks"]]
+        caption(figure, f"{'; '.join(words)}. {len(result['training_seeds'])} seeds, {result['episodes']:,} episodes each.")
+
+
+def _draw_cell_scores(axes: Any, cells: Sequence[Row]) -> None:
+    for y, cell in enumerate(cells):
+        share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
+        if bayes is not None:
+            axes.plot([bayes, bayes], [y - 0.3, y + 0.3], color=INK, lw=1.6, label="blind Bayes" if y == 0 else None)
+        for target in cell["marks"]:
+            if target["name"] == "share_of_maximum":
+                axes.plot([target["mark"]] * 2, [y - 0.22, y + 0.22], color=INK, lw=1, ls=":")
+        axes.plot([run["share_of_maximum"]["value"] for run in cell["seeds"]], [y] * len(cell["seeds"]), "o", ms=3, color=LIGHT, zorder=2)
+        point(axes, share, y, ACCENT, zorder=3)
+        axes.text(share["value"], y - 0.28, f"{share['value']:.3f}", fontsize=8, ha="center")
+    name_rows(axes, [cell["name"] for cell in cells], 28, 8.5)
+    axes.set_ylim(len(cells) - 0.4, -0.7)
+    axes.set_xlabel("share of the agent's maximum (bar: blind Bayes; dotted: what was asked for)", fontsize=8.5)
+
+
+def _draw_cell_curves(axes: Any, cells: Sequence[Row]) -> None:
+    for number, cell in enumerate(cells):
+        if cell["curve"] is None:
+            continue
+        line, colour = STYLES[number % len(STYLES)]
+        curve, scale = cell["curve"], cell["yardsticks"]["bayes"] or 1.0
+        share = {name: [value / scale for value in values] for name, values in curve["share_of_maximum"].items()}
+        band(axes, curve["steps"], share, colour, line, alpha=1.0 if number < len(STYLES) else 0.55, label=cell["name"])
+    axes.axhline(1.0, color=INK, lw=0.8, ls=DOTTED)
+    axes.set_xscale("log")
+    axes.set_ylim(0.0, 1.05)
+    axes.set_xlabel("moves of the agent (log scale)", fontsize=8.5)
+    axes.set_ylabel("reward while learning, of blind Bayes'", fontsize=8.5)
+    axes.legend(frameon=False, fontsize=7.5, loc="lower right")
+
+
+# Self-play
+
+KINDS = {"pool": (ACCENT, "o", -0.13, (-6, "right")), "naive": (RUST, "s", 0.13, (6, "left"))}
+"""By kind of self-play: colour, marker, its place beside the tick, and where its number stands."""
+WITH_ITSELF = {
+    "opener_share": "share:\nwho opens",
+    "responder_share": "share:\nwho answers",
+    "deal_rate": "deals",
+    "pareto_rate": "efficient,\nof deals",
+    "nash_ratio": "Nash\nratio",
+}
+EXPLOITED = {"exploitability_trained": "trained", "exploitability_exact": "exact"}
+
+
+def draw_self_play(result: Row, path: Path) -> None:
+    """Per game: play with itself, exploitability, and shares against others; all seeds as points, means with their intervals."""
+    games, last_offer = result["games"], result["last_offer_share"]["value"]
+    with panels(path, len(games), 3, (12.6, 0.9 + 3.1 * len(games)), width_ratios=(1.5, 0.8, 1.2)) as (figure, grid):
+        for row, (itself, exploited, others) in zip(games, grid, strict=True):
+            reference = result["reference"] if result["reference"]["game"] == row["game"] else None
+            pool = row["kinds"]["pool"]
+            _draw_kinds(itself, row, WITH_ITSELF, lambda found, name: found[name], None, ".2f")
+            known = {name: label for name, label in EXPLOITED.items() if pool[name] is not None}
+            _draw_kinds(exploited, row, known, lambda found, name: found[name], reference, ".3f")
+            opponents = {name: name.replace("_", "\n") for name in pool["against"]}
+            _draw_kinds(others, row, opponents, lambda found, name: found["against"].get(name), reference, ".2f")
+            itself.set_ylabel(f"{row['game']}, {row['max_turns']} moves", fontsize=10)
+            itself.set_ylim(0.0, 1.05)
+            itself.axhline(last_offer, xmax=0.4, color=INK, lw=0.8, ls=DOTTED, zorder=0)
+            itself.text(0.5, last_offer - 0.05, "the last offer in theory", fontsize=7, ha="center")
+            for axes in (exploited, others):
+                axes.margins(y=0.15)
+                axes.set_ylim(0.0, None)
+        for axes, title in zip(
+            grid[0], ("talks with itself", "exploitability\n(share of maximum)", "share of maximum against"), strict=True
+        ):
+            axes.set_title(title, fontsize=10, loc="left")
+        grid[0][1].legend(frameon=False, fontsize=8.5, loc="center left")
+        caption(figure, self_play_finding(result))
+
+
+def _draw_kinds(
+    axes: Any, row: Row, labels: dict[str, str], number_of: Callable[[Row, str], Any], reference: Row | None, digits: str
+) -> None:
+    """One panel: for every quantity both kinds side by side, and the reference where it has been measured."""
+    text: Row = {"textcoords": "offset points", "fontsize": 7}
+    for kind, found in row["kinds"].items():
+        colour, marker, offset, (beside, align) = KINDS[kind]
+        for x, name in enumerate(labels):
+            number, at = number_of(found, name), x + offset
+            seeds = [number_of(seed, name)["value"] for seed in found["seeds"]]
+            axes.plot([at] * len(seeds), seeds, "_", ms=11, color=LIGHT, zorder=1)
+            label = f"self-play, {kind}" if x == 0 else None
+            axes.errorbar(at, number["value"], yerr=spread(number), fmt=marker, ms=5, color=colour, capsize=3, label=label, zorder=2)
+            axes.annotate(format(number["value"], digits), (at, number["value"]), (beside, 0), ha=align, va="center", **text)
+    for x, name in enumerate(labels):
+        number = None if reference is None else number_of(reference, name)
+        if number is not None:
+            axes.plot(x, number["value"], "D", ms=5, color=INK, mfc="white", label="expert" if x == 0 else None, zorder=3)
+            axes.annotate(format(number["value"], digits), (x, number["value"]), (0, 6), ha="center", **text)
+    axes.set_xticks(range(len(labels)), list(labels.values()), fontsize=8)
+    axes.set_xlim(-0.6, len(labels) - 0.4)
+
+
+def self_play_finding(result: Row) -> str:
+    """What both roles earn, and how far they can be exploited, with a pool and without."""
+    words = []
+    for row in result["games"]:
+        pool, naive = (
+            {name: row["kinds"][kind][name]["value"] for name in ("opener_share", "responder_share", "exploitability_trained")}
+            for kind in ("pool", "naive")
+        )
+        words.append(
+            f"{row['game']}: who opens earns {pool['opener_share']:.2f} of its maximum and who answers {pool['responder_share']:.2f}"
+            f" (naive {naive['opener_share']:.2f} and {naive['responder_share']:.2f}); a trained response gains"
+            f" {pool['exploitability_trained']:.3f} (naive {naive['exploitability_trained']:.3f})"
+        )
+    return f"{'; '.join(words)}. {len(result['training_seeds'])} seeds, {result['episodes']:,} episodes; 95 % intervals over seeds."
