@@ -62,7 +62,6 @@ def main(port: int) -> None:
         app,
         host="127.0.0.1",
         port=port,
-        ws="websockets-sansio",
         ws_per_message_deflate=ours.ws_per_message_deflate,
         backlog=ours.backlog,
         timeout_keep_alive=ours.timeout_keep_alive,

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 from benchmarks.server_process import LoggedProcess
 from fastapi.testclient import TestClient
 
 from designs import SANE
 from edgeworth.server.app import create_app
-from edgeworth.server.serving import Worker, bound
+from edgeworth.server.serving import bound, uvicorn_config
 from edgeworth.server.settings import ServerSettings
 
 MECHANISM = SANE
@@ -89,10 +90,10 @@ def served(folder: Path, *flags: str, tokens: str = "") -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def in_thread(settings: ServerSettings) -> Iterator[tuple[Worker, int]]:
+def in_thread(settings: ServerSettings) -> Iterator[tuple[uvicorn.Server, int]]:
     """A worker in a thread of this process, on a free port."""
     listening = bound(settings)
-    worker = Worker(settings)
+    worker = uvicorn.Server(uvicorn_config(settings))
     thread = threading.Thread(target=worker.run, args=([listening],), daemon=True)
     thread.start()
     try:

@@ -11,7 +11,8 @@ import pytest
 from designs import SANE
 from edgeworth.server.live import opening_from, opening_of, replayed
 from edgeworth.server.refusals import Refused
-from edgeworth.server.sessions import SessionLimits, Sessions
+from edgeworth.server.sessions import Sessions
+from edgeworth.server.settings import SessionLimits
 from edgeworth.server.store import Store
 
 SHORT = {"episode_length": 6, "n_agents": 4}

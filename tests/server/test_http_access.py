@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.server.access import host_name, neighbourhood
+from edgeworth.server.access import host_name, network_of
 from edgeworth.server.app import create_app
 from edgeworth.server.settings import RequestLimits, ServerSettings, tokens_from
 from lodging import MECHANISM, client_of, settings_in
@@ -84,7 +84,7 @@ def test_a_page_on_the_list_may_use_the_server(tmp_path: Path) -> None:
     page = {"origin": "https://lab.example"}
     with client_of(settings_in(tmp_path, tokens=TOKENS, origins=("https://lab.example",))) as client:
         asked = client.options("/step", headers={**page, "access-control-request-method": "POST"})
-        assert asked.status_code == 204 and "authorization" in asked.headers["access-control-allow-headers"]
+        assert asked.status_code == 200 and "authorization" in asked.headers["access-control-allow-headers"]
         answer = client.post("/reset", json={}, headers={**page, **ALICE})
         assert answer.status_code == 200 and answer.headers["access-control-allow-origin"] == page["origin"]
         assert client.options("/step", headers={"origin": "https://evil.example"}).status_code == 401
@@ -120,9 +120,9 @@ def test_an_address_that_fails_too_often_is_told_so_and_a_good_token_is_let_in(t
 
 def test_failures_are_counted_by_address_and_by_network_where_one_has_many() -> None:
     hosts = ["192.0.2.7", "::ffff:192.0.2.7", "2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1", "testclient"]
-    counted = [neighbourhood((host, 1)) for host in hosts]
+    counted = [network_of((host, 1)) for host in hosts]
     assert counted == ["192.0.2.7", "192.0.2.7", "2001:db8::/64", "2001:db8::/64", "2001:db8:0:1::/64", "testclient"]
-    assert neighbourhood(None) == ""
+    assert network_of(None) == ""
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::1", "::ffff:192.0.2.7", "0.0.0.0", "fe80::1%eth0"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from edgeworth.games.auction.action import DaedalusAction, row_values
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.server import models
 from edgeworth.server.app import create_app
-from edgeworth.server.express import STEPS
 from edgeworth.server.live import AUCTION_OPTIONS, BARGAINING_OPTIONS, CONTEXT_KEYS
 from lodging import MECHANISM, OFFER, client_of, settings_in
 
@@ -122,33 +120,22 @@ def test_a_step_after_the_end_is_refused(client: TestClient) -> None:
     assert client.post("/step", json={"session_id": "s", "action": MECHANISM}).json()["code"] == "episode_over"
 
 
-@pytest.mark.parametrize("body", ['{"session_id": "s", "action": %s}', '{"session_id": "s"}', '{"session_id": "no", "action": %s}', "[]"])
-def test_the_short_way_answers_as_the_documented_route_does(tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = body.replace("%s", json.dumps(MECHANISM))
-    answers = []
-    for steps in (STEPS, {}):
-        monkeypatch.setattr("edgeworth.server.express.STEPS", steps)
-        with client_of(settings_in(tmp_path)) as client:
-            client.post("/reset", json={"session_id": "s", "seed": 5})
-            answer = client.post("/step", content=text, headers={"content-type": "application/json"})
-            answers.append((answer.status_code, answer.json(), answer.headers["content-type"]))
-    assert answers[0] == answers[1]
-
-
 def test_what_is_answered_is_what_the_document_describes(client: TestClient) -> None:
     models.MarketOpened.model_validate(client.post("/reset", json={"session_id": "m"}).json(), extra="forbid")
     models.MarketStepped.model_validate(client.post("/step", json={"session_id": "m", "action": MECHANISM}).json(), extra="forbid")
-    models.TalksOpened.model_validate(client.post("/bargaining/reset", json={"session_id": "t"}).json(), extra="forbid")
-    models.TalksStepped.model_validate(client.post("/bargaining/step", json={"session_id": "t", "action": OFFER}).json(), extra="forbid")
-    models.TalksState.model_validate(client.get("/bargaining/state?session_id=t").json(), extra="forbid")
+    models.NegotiationOpened.model_validate(client.post("/bargaining/reset", json={"session_id": "t"}).json(), extra="forbid")
+    models.NegotiationStepped.model_validate(
+        client.post("/bargaining/step", json={"session_id": "t", "action": OFFER}).json(), extra="forbid"
+    )
+    models.NegotiationState.model_validate(client.get("/bargaining/state?session_id=t").json(), extra="forbid")
     models.Export.model_validate(client.get("/sessions/t/export").json(), extra="forbid")
     models.SessionList.model_validate(client.get("/sessions").json(), extra="forbid")
 
 
 def test_the_document_has_the_options_of_the_games() -> None:
-    frame = set(models.Frame.model_fields)
-    assert set(models.AuctionReset.model_fields) - frame == set(AUCTION_OPTIONS)
-    assert set(models.BargainingReset.model_fields) - frame == {*BARGAINING_OPTIONS, *CONTEXT_KEYS}
+    common = set(models.Reset.model_fields)
+    assert set(models.AuctionReset.model_fields) - common == set(AUCTION_OPTIONS)
+    assert set(models.BargainingReset.model_fields) - common == {*BARGAINING_OPTIONS, *CONTEXT_KEYS}
     assert tuple(models.MarketOutcome.model_fields) == SCORES and tuple(models.PopulationProxies.model_fields) == PROXIES
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
-from edgeworth.server import logs
+from edgeworth.server import monitoring
 from lodging import MECHANISM, client_of, settings_in
 
 
@@ -61,7 +61,7 @@ def test_metrics_count_requests_steps_refusals_and_sessions(tmp_path: Path) -> N
 def test_the_log_has_a_line_for_a_request_and_nothing_that_was_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(logs, "_least", 0)
+    monkeypatch.setattr(monitoring, "_lowest_level", 0)
     with client_of(settings_in(tmp_path, tokens=(("alice", "a-token-of-alice"),))) as client:
         client.post("/reset?q=hidden", json={"session_id": "s"}, headers={"authorization": "Bearer a-token-of-alice", "cookie": "hidden"})
         client.get("/hidden/path")

@@ -12,8 +12,8 @@ import pytest
 
 from designs import SANE
 from edgeworth.server.limits import Rate
-from edgeworth.server.sessions import SessionLimits, Sessions
-from edgeworth.server.settings import RequestLimits
+from edgeworth.server.sessions import Sessions
+from edgeworth.server.settings import RequestLimits, SessionLimits
 from edgeworth.server.sockets import Conversation
 from edgeworth.server.store import Store
 

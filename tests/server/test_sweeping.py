@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from edgeworth.server.app import create_app
 from edgeworth.server.live import GAMES, Live, Opening, open_live
-from edgeworth.server.sessions import SessionLimits
+from edgeworth.server.settings import SessionLimits
 from lodging import MECHANISM, client_of, settings_in
 
 

@@ -1,11 +1,10 @@
-"""Who may come in: owners by their tokens, this machine by its own name, pages by their origin.
+"""Access control: owners by their tokens, this machine by its own names, web pages by their origin.
 
-Without tokens everybody who reaches the server is the owner `local`, and only this machine may, whoever runs the application and wherever
-it listens. Then, on a loopback address, the name that the client called is checked too, so that a page in a browser cannot reach us by
-pointing its own name at this machine. A page from elsewhere is refused wherever it could change something, sockets included, unless its
-origin is on the list.
+Without tokens every client is the owner `local`, and only clients on this machine are served. Then, on a loopback address, the Host header
+is checked too, so that a web page cannot reach the server by pointing its own domain name at this machine. Pages from other origins may
+change nothing and open no socket, unless their origin is on the list.
 
-An address that fails too often is told so instead of being told 401. A good token is let in all the same, since people share addresses.
+An address that sends too many bad tokens is answered 429 instead of 401. A good token is always accepted, since people share addresses.
 """
 
 from __future__ import annotations
@@ -16,30 +15,29 @@ import hmac
 import ipaddress
 from collections.abc import Sequence
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from edgeworth.server.limits import Rate
-from edgeworth.server.refusals import Refused
+from edgeworth.server.refusals import Refused, refusal_response
 from edgeworth.server.settings import LOCAL, ServerSettings
-from edgeworth.server.wire import refusal
 
 OPEN = frozenset({"/", "/health", "/ready"})
-"""Paths that need no token: they tell nothing of anybody's."""
+"""Paths that need no token."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 REFUSED_SOCKET, LATER_SOCKET = 1008, 1013
 NETWORK_BITS = 64
-"""What of an IPv6 address is somebody's network; the rest they choose themselves."""
-ASKED = frozenset({b"host", b"origin", b"authorization"})
+"""The part of an IPv6 address that names a network; the owner of the network chooses the rest."""
+USED_HEADERS = frozenset({b"host", b"origin", b"authorization"})
 
 
 class Owners:
-    """Tokens and whose they are, as digests."""
+    """Owners by the digests of their tokens."""
 
     def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
         self._digests = [(owner, hashlib.sha256(token.encode()).digest()) for owner, token in tokens]
 
     def owner(self, authorization: str | None) -> str:
-        """The owner of a token; every token is compared, so that time tells nothing of them."""
+        """The owner of a token; every token is compared, so that the time taken reveals nothing."""
         if not self._digests:
             return LOCAL
         scheme, _, token = (authorization or "").partition(" ")
@@ -59,7 +57,7 @@ def host_name(host: str) -> str:
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address of a client; None for a name, which is how somebody inside this process calls itself."""
+    """The address of a client; None for a name, as the clients of tests have."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -74,8 +72,8 @@ def is_elsewhere(host: str) -> bool:
     return address is not None and not address.is_loopback
 
 
-def neighbourhood(client: tuple[str, int] | None) -> str:
-    """Whose failures are counted together: an address, or an IPv6 network."""
+def network_of(client: tuple[str, int] | None) -> str:
+    """The network whose failures are counted together: an IPv4 address, or an IPv6 network of 64 bits."""
     host = "" if client is None else client[0]
     address = address_of(host)
     if isinstance(address, ipaddress.IPv6Address):
@@ -84,7 +82,7 @@ def neighbourhood(client: tuple[str, int] | None) -> str:
 
 
 class Access:
-    """Lets a request in as its owner, or answers it."""
+    """The middleware that finds the owner of a request, or refuses it."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self.app, self.settings, self.owners = app, settings, Owners(settings.tokens)
@@ -96,26 +94,22 @@ class Access:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
-        sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in ASKED}
+        sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in USED_HEADERS}
         host, origin = sent.get(b"host", ""), sent.get(b"origin")
         try:
             if self.checks_client:
                 self._check_client(scope.get("client"))
             self._check_host(host)
             self._check_origin(scope, origin, host)
-            if origin is not None and origin in self.settings.origins:
-                if scope["type"] == "http" and scope["method"] == "OPTIONS":
-                    return await _preflight(origin, send)
-                send = _told(send, origin)
             owner = LOCAL if scope["path"] in OPEN else self.owners.owner(sent.get(b"authorization"))
         except Refused as refused:
-            return await _turn_away(self._counted(refused, scope), scope, receive, send)
+            return await _refuse(self._counted(refused, scope), scope, receive, send)
         scope.setdefault("state", {})["owner"] = owner
         await self.app(scope, receive, send)
 
     def _counted(self, refused: Refused, scope: Scope) -> Refused:
-        """A failed token counts against its address; beyond what an address may fail, the answer is another."""
-        if refused.status != 401 or not (wait := self.failures.seconds_to_wait(neighbourhood(scope.get("client")))):
+        """Count a failed token against its network; too many are answered 429."""
+        if refused.status != 401 or not (wait := self.failures.seconds_to_wait(network_of(scope.get("client")))):
             return refused
         message = f"More than {self.failures.rate:g} requests a second without a good token came from this address."
         return Refused(429, "too_many_failures", message, "Send a good token, or wait as long as Retry-After says.", retry_after=wait)
@@ -139,34 +133,10 @@ class Access:
             raise Refused(403, "foreign_origin", message, "Start it with --origin to allow that.", "origin")
 
 
-async def _turn_away(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
     scope.setdefault("state", {})["code"] = refused.code
     if scope["type"] == "http":
-        return await refusal(refused)(scope, receive, send)
+        return await refusal_response(refused)(scope, receive, send)
     await receive()  # the request for the connection
     code = REFUSED_SOCKET if refused.retry_after is None else LATER_SOCKET
     await send({"type": "websocket.close", "code": code, "reason": refused.message})
-
-
-async def _preflight(origin: str, send: Send) -> None:
-    headers = [
-        (b"access-control-allow-origin", origin.encode()),
-        (b"access-control-allow-methods", b"GET, POST, DELETE"),
-        (b"access-control-allow-headers", b"authorization, content-type"),
-        (b"access-control-max-age", b"600"),
-        (b"vary", b"origin"),
-    ]
-    await send({"type": "http.response.start", "status": 204, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
-
-
-def _told(send: Send, origin: str) -> Send:
-    """Tell the browser that a page of this origin may read the answer."""
-
-    async def sent(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            extra = [(b"access-control-allow-origin", origin.encode()), (b"vary", b"origin")]
-            message = {**message, "headers": [*message.get("headers", ()), *extra]}
-        await send(message)
-
-    return sent

@@ -1,85 +1,64 @@
-"""The HTTP application: routes, guards in front of them, and what runs beside them.
+"""The HTTP application: routes, middleware and background work.
 
-From the outside in: `Watch` (id, log, metrics), `Access` (who asks), `Guard` (how much, and whether it is JSON), `Express` (steps), then
-the routes. Whatever is refused, by us or by the framework, is answered in one shape.
+From the outside in: `Monitor` (request id, log, metrics), CORS, `Access` (owner), `Guard` (limits, valid JSON), then the routes. Everything
+that is refused, by us or by the framework, is answered in one shape.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
+import signal
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from types import FrameType
 
 from fastapi import FastAPI
-from starlette.middleware.errors import ServerErrorMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from fastapi.middleware.cors import CORSMiddleware
 
 from edgeworth import __version__
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.seeding import generator
 from edgeworth.server.access import Access
-from edgeworth.server.answers import answer_in_one_shape
-from edgeworth.server.express import Express
 from edgeworth.server.limits import Guard
 from edgeworth.server.live import GAMES, open_live, opening_of
-from edgeworth.server.logs import note
-from edgeworth.server.metrics import Metrics
+from edgeworth.server.monitoring import Metrics, Monitor, note
 from edgeworth.server.openenv_adapter import add_openenv
-from edgeworth.server.routes_auction import auction_routes
-from edgeworth.server.routes_bargaining import bargaining_routes
+from edgeworth.server.refusals import add_exception_handlers
+from edgeworth.server.routes_games import auction_routes, bargaining_routes, session_routes
 from edgeworth.server.routes_hints import add_designers_and_hints
 from edgeworth.server.routes_pages import page_routes
-from edgeworth.server.routes_sessions import session_routes
 from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import ServerSettings, settings_of_environment
 from edgeworth.server.store import Store
-from edgeworth.server.watch import Watch
 
 Hook = Callable[[], Awaitable[None]]
 
 
 @dataclass
 class Running:
-    """What lives as long as the application; others hang their beginnings and ends into it."""
+    """The state of a running application, and the hooks that start and stop its parts."""
 
     starts: list[Hook] = field(default_factory=list)
     stops: list[Hook] = field(default_factory=list)
     draining: bool = False
 
 
-class Application(FastAPI):
-    """FastAPI behind our own layers, which answer its faults too."""
-
-    front: Callable[[ASGIApp], ASGIApp]
-
-    def build_middleware_stack(self) -> ASGIApp:
-        """Our layers, and the framework without its outermost one, whose answer to a fault has another shape."""
-        whole = super().build_middleware_stack()
-        return self.front(whole.app if isinstance(whole, ServerErrorMiddleware) else whole)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.middleware_stack is None:
-            self.middleware_stack = self.build_middleware_stack()
-        scope["app"] = self
-        await self.middleware_stack(scope, receive, send)
-
-
 def create_app(settings: ServerSettings | None = None) -> FastAPI:
-    """The application of one worker; without settings, by what the environment says."""
+    """The application of one worker; without settings, those of the environment."""
     settings = settings or settings_of_environment()
-    store, metrics, running = Store(settings.store), Metrics(), Running()
+    store, metrics, running = Store(settings.store), Metrics(GAMES), Running()
     sessions = Sessions(store, settings.sessions, settings.alone)
     sessions.on_step = metrics.stepped
     metrics.watch("sessions", "Sessions in the store.", lambda: store.count("")[0])
-    app = Application(
+    app = FastAPI(
         title="Edgeworth",
         version=__version__,
         summary="Two strategic games over HTTP: bargaining, and the design of auctions.",
-        docs_url=None,  # the stock page loads its script from elsewhere
+        docs_url=None,  # FastAPI's page loads its script from elsewhere
         redoc_url=None,
         lifespan=_lifespan(settings, sessions, metrics, running),
     )
@@ -88,28 +67,31 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     app.include_router(bargaining_routes(sessions))
     app.include_router(session_routes(sessions))
     app.include_router(page_routes(settings, store, metrics, lambda: running.draining))
-    _add_neighbours(app, sessions, settings)
-    answer_in_one_shape(app)
-    app.front = functools.partial(_front, settings=settings, sessions=sessions, metrics=metrics)
+    add_designers_and_hints(app, sessions, settings)
+    add_openenv(app, sessions, settings)
+    add_exception_handlers(app)
+    _add_middleware(app, settings, metrics)
     return app
 
 
-def _front(routes: ASGIApp, settings: ServerSettings, sessions: Sessions, metrics: Metrics) -> ASGIApp:
-    """What a request passes on its way to the routes."""
-    guarded = Guard(Express(routes, sessions), settings.limits)
-    return Watch(Access(guarded, settings), metrics, settings.log_requests)
-
-
-def _add_neighbours(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
-    """Routes of other modules."""
-    add_designers_and_hints(app, sessions, settings)
-    add_openenv(app, sessions, settings)
+def _add_middleware(app: FastAPI, settings: ServerSettings, metrics: Metrics) -> None:
+    """Add the middleware, from the inside out."""
+    app.add_middleware(Guard, limits=settings.limits)
+    app.add_middleware(Access, settings=settings)
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.origins,
+            allow_methods=("GET", "POST", "DELETE"),
+            allow_headers=("authorization", "content-type"),
+        )
+    app.add_middleware(Monitor, metrics=metrics, log_requests=settings.log_requests)
 
 
 def _lifespan(
     settings: ServerSettings, sessions: Sessions, metrics: Metrics, running: Running
 ) -> Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]:
-    """What begins and ends with the application."""
+    """Start and stop the application's parts."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -118,6 +100,7 @@ def _lifespan(
         for start in running.starts:
             await start()
         sweeper = asyncio.create_task(_sweep(settings, sessions, metrics))
+        _drain_on_sigterm(running, settings.drain_seconds)
         try:
             yield
         finally:
@@ -130,15 +113,32 @@ def _lifespan(
     return lifespan
 
 
+def _drain_on_sigterm(running: Running, seconds: float) -> None:
+    """On SIGTERM, answer /ready with 503 for so long before the server's own handler stops it."""
+    before = signal.getsignal(signal.SIGTERM)
+    if seconds <= 0 or not callable(before) or threading.current_thread() is not threading.main_thread():
+        return
+    loop, stop = asyncio.get_running_loop(), before
+
+    def drain(sig: int, frame: FrameType | None) -> None:
+        if running.draining:
+            stop(sig, frame)  # the second signal
+        else:
+            running.draining = True
+            loop.call_soon_threadsafe(loop.call_later, seconds, stop, sig, frame)
+
+    signal.signal(signal.SIGTERM, drain)
+
+
 def compile_rules() -> None:
-    """Play a step of both games, so that the first client does not wait for their rules, nor anybody else for the first client."""
+    """Play a step of both games, so that the first client does not wait while their rules are compiled."""
     first = {"auction": action_of(random_mechanisms(generator(0), 1)[0]), "bargaining": {"act_type": int(Act.PROPOSE), "oA": [0, 0, 0]}}
     for game in GAMES:
         open_live(opening_of(game, {}, 0)).step(first[game])
 
 
 async def _sweep(settings: ServerSettings, sessions: Sessions, metrics: Metrics) -> None:
-    """Delete idle sessions, now and then."""
+    """Delete idle sessions at intervals."""
     while True:
         await asyncio.sleep(settings.sweep_seconds)
         try:

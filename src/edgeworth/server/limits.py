@@ -1,8 +1,7 @@
-"""What a request may cost: the guard in front of the application.
+"""Limits on requests: the middleware in front of the routes.
 
-A body is read within a time and a length, decoded once, and refused here if it is not plain JSON: text that is not UTF-8, numbers that
-JSON does not have (NaN, Infinity), integers that nobody's 64 bits hold, nesting without end. How many requests are in hand, and how
-many an owner sends in a second, is counted here too.
+A body is read within a time and a length, and refused if it is not plain JSON: text that is not UTF-8, numbers that JSON does not have
+(NaN, Infinity), integers beyond 64 bits, deep nesting. The requests in progress and the requests a second of each owner are limited too.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from collections import OrderedDict
 from typing import Any
 
 import orjson
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from edgeworth.server.refusals import Refused
+from edgeworth.server.refusals import Refused, refusal_response
 from edgeworth.server.settings import RequestLimits
-from edgeworth.server.wire import CHECKED, refusal
 
 DIGITS = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
-"""Makes every digit a zero and everything else a blank."""
+"""Translates every digit to a zero and everything else to a blank."""
 LONG_NUMBER = b"0" * 19
-"""An integer that is too long for 64 bits has at least so many digits."""
-JSON_TYPE = re.compile(rb"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
+"""An integer beyond 64 bits has at least 19 digits."""
+JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-OWNERS_WATCHED = 10_000
+MOST_BUCKETS = 10_000
 
 
 def decoded(body: bytes, depth: int) -> Any:
-    """The JSON in a body, or a refusal that says what is wrong with it."""
+    """The JSON in a body; refused where it is not plain JSON."""
     if body.count(b"[") + body.count(b"{") > depth:
         _check_depth(body, depth)
     try:
@@ -71,7 +70,7 @@ def _check_depth(body: bytes, depth: int) -> None:
 
 
 class Rate:
-    """A bucket for every owner, or every address: it fills steadily, and every request takes one out."""
+    """A token bucket for every owner, or every address."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self.rate, self.burst = rate, burst
@@ -89,7 +88,7 @@ class Rate:
         level, last = self._buckets.pop(owner, (float(self.burst), now))
         level = min(self.burst, level + (now - last) * self.rate)
         self._buckets[owner] = (max(level - 1.0, 0.0) if level >= 1.0 else level, now)
-        if len(self._buckets) > OWNERS_WATCHED:
+        if len(self._buckets) > MOST_BUCKETS:
             self._buckets.popitem(last=False)
         return 0 if level >= 1.0 else max(1, int((1.0 - level) / self.rate + 0.999))
 
@@ -100,31 +99,32 @@ class Guard:
     def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
         self.app, self.limits = app, limits
         self.rate = Rate(limits.rate, limits.burst)
-        self.in_hand = 0
+        self.in_progress = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        self.in_hand += 1
+        self.in_progress += 1
         try:
             try:
-                if self.in_hand > self.limits.requests:
+                if self.in_progress > self.limits.requests:
                     raise Refused(503, "busy", f"{self.limits.requests} requests are in hand.", "Try again in a moment.", retry_after=1)
                 self.rate.take(scope["state"]["owner"])
                 body = await self._body(scope, receive)
                 if scope["method"] in WITH_BODY and body:
-                    scope[CHECKED] = decoded(body, self.limits.depth)
+                    decoded(body, self.limits.depth)
             except Refused as refused:
                 scope["state"]["code"] = refused.code
-                return await refusal(refused)(scope, receive, send)
-            await self.app(scope, _again(body, receive), send)
+                return await refusal_response(refused)(scope, receive, send)
+            await self.app(scope, _replayed(body, receive), send)
         finally:
-            self.in_hand -= 1
+            self.in_progress -= 1
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        length, kind = _declared(scope)
-        if length is not None and length > self.limits.body_bytes:
-            raise self._too_long(f"{length}")
+        headers = Headers(scope=scope)
+        length, kind = headers.get("content-length", ""), headers.get("content-type")
+        if length.isdigit() and int(length[:20]) > self.limits.body_bytes:
+            raise self._too_long(length[:20])
         chunks, size = [], 0
         try:
             async with asyncio.timeout(self.limits.body_seconds):
@@ -140,10 +140,10 @@ class Guard:
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
-            message_ = f"The body did not arrive within {self.limits.body_seconds:g} seconds."
-            raise Refused(408, "too_slow", message_, "Send it in one go.", "body") from None
-        if size and kind != b"application/json" and scope["method"] in WITH_BODY and not (kind and JSON_TYPE.fullmatch(kind)):
-            said = "nothing" if kind is None else repr(kind[:60].decode("latin-1"))
+            said = f"The body did not arrive within {self.limits.body_seconds:g} seconds."
+            raise Refused(408, "too_slow", said, "Send it in one go.", "body") from None
+        if size and scope["method"] in WITH_BODY and not (kind and JSON_TYPE.fullmatch(kind)):
+            said = "nothing" if kind is None else repr(kind[:60])
             raise Refused(415, "not_json", f"The content type is {said}.", "Send `Content-Type: application/json`.", "content-type")
         return b"".join(chunks)
 
@@ -152,19 +152,8 @@ class Guard:
         return Refused(413, "body_too_long", message, "Send a shorter one.", "body")
 
 
-def _declared(scope: Scope) -> tuple[int | None, bytes | None]:
-    """The length and the type that the headers declare."""
-    length = kind = None
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit():
-            length = int(value[:20])
-        elif name == b"content-type":
-            kind = value
-    return length, kind
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Hand the body out once more, then whatever comes."""
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that begins with a body that has been read."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:

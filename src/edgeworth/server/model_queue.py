@@ -19,8 +19,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from prometheus_client import Counter, Histogram
 
 from edgeworth.errors import EdgeworthError, IllegalAction, ModelUnavailable
-from edgeworth.server.logs import note
-from edgeworth.server.metrics import Metrics
+from edgeworth.server.monitoring import Metrics, note
 from edgeworth.server.refusals import Refused, refusal_of
 from edgeworth.server.settings import LOCAL, DeskLimits
 

@@ -1,17 +1,18 @@
-"""What goes over the wire, as the OpenAPI document describes it.
+"""Requests and answers of the games, as the OpenAPI document describes them.
 
-A request's frame (which session, which seed) is checked here; options and actions are described here and judged by the games, whose
-errors name the rule or the neighbour. Answers are made by the games and described here; a test compares the two.
+Session names, seeds and step numbers are checked here. Options and actions are only described here: the games check them, with errors that
+name the rule or suggest a known name. Answers are made by the games and described here; a test compares the two.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, WithJsonSchema, create_model
 
 from edgeworth.config import BIDDER_RANGE, TURN_RANGE
 from edgeworth.games.auction.action import CHOICES, FLAGS, DaedalusAction
+from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.server.live import LONGEST_EPISODE, NAMED_CONTEXTS
 
 SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,128}$", description="Letters, digits, dots, dashes, underscores, colons.")]
@@ -19,13 +20,13 @@ Seed = Annotated[int, Field(ge=0, lt=2**63, strict=True, description="Decides ev
 Triple = Annotated[list[int], Field(min_length=3, max_length=3, description="One number for each type of item.")]
 
 
-def judged(kind: str, says: str, **bounds: Any) -> Any:
-    """The description of an option that the game itself judges."""
+def option(kind: str, says: str, **bounds: Any) -> Any:
+    """The description of an option that the game itself checks."""
     return WithJsonSchema({"anyOf": [{"type": kind, **bounds}, {"type": "null"}], "description": says})
 
 
 def mechanism_schema() -> dict[str, Any]:
-    """A mechanism as the games read it: words and flags may also be their numbers."""
+    """The schema of a mechanism; words and flags may also be sent as their numbers."""
     schema = DaedalusAction.model_json_schema()
     for name, kind in schema["properties"].items():
         if name in CHOICES or name in FLAGS:
@@ -35,39 +36,26 @@ def mechanism_schema() -> dict[str, Any]:
     return schema
 
 
-class Problem(BaseModel):
-    """Why a request was not carried out; nothing has changed."""
-
-    model_config = ConfigDict(extra="allow")
-
-    code: str = Field(description="For programs: one word for each kind of refusal.")
-    message: str = Field(description="For people: what was expected and what arrived.")
-    remedy: str = Field(description="What to do next.")
-    field: str | None = Field(description="The part of the request that is meant, where there is one.")
-    state: dict[str, Any] | None = Field(None, description="With a conflict: where the session stands now.")
-    request_id: str | None = Field(None, description="With an error of the server: the name of this request in its log.")
-
-
-class Frame(BaseModel):
-    """What every opening has. Further fields are options of the game, judged by it: an unknown one is answered with its neighbour."""
+class Reset(BaseModel):
+    """What every opening has. Further fields are options of the game, which checks them and suggests a known name for an unknown one."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": False})
 
     session_id: SessionId | None = Field(None, description="A name of your own; opening one again begins a new episode in its place.")
     seed: Seed | None = None
-    truth: bool = Field(False, strict=True, description="Tell in `info` what no player knows.")
+    truth: bool = Field(False, strict=True, description="Include in `info` what no player knows.")
 
     def options(self) -> dict[str, Any]:
         """The options of the game that were given."""
-        given = {name: getattr(self, name) for name in self.model_fields_set if name not in Frame.model_fields}
+        given = {name: getattr(self, name) for name in self.model_fields_set if name not in Reset.model_fields}
         return {**given, **(self.model_extra or {})}
 
 
-class AuctionReset(Frame):
+class AuctionReset(Reset):
     """A new market."""
 
-    n_agents: Annotated[Any, judged("integer", "Bidders.", minimum=BIDDER_RANGE[0], maximum=BIDDER_RANGE[1])] = None
-    episode_length: Annotated[Any, judged("integer", "Steps of the designer.", minimum=1, maximum=LONGEST_EPISODE)] = None
+    n_agents: Annotated[Any, option("integer", "Bidders.", minimum=BIDDER_RANGE[0], maximum=BIDDER_RANGE[1])] = None
+    episode_length: Annotated[Any, option("integer", "Steps of the designer.", minimum=1, maximum=LONGEST_EPISODE)] = None
     stage: Annotated[
         Any,
         WithJsonSchema(
@@ -81,36 +69,36 @@ class AuctionReset(Frame):
             }
         ),
     ] = None
-    mix: Annotated[Any, judged("object", "A population of your own: shares by bidder type that add up to 1.")] = None
-    model: Annotated[Any, judged("object", "Changes to the market model, by module.")] = None
-    freeze: Annotated[Any, judged("array", "What does not adapt.", items={"enum": ["learning", "ring", "entry"]})] = None
+    mix: Annotated[Any, option("object", "A population of your own: shares by bidder type that add up to 1.")] = None
+    model: Annotated[Any, option("object", "Changes to the market model, by module.")] = None
+    freeze: Annotated[Any, option("array", "What does not adapt.", items={"enum": ["learning", "ring", "entry"]})] = None
 
 
-class BargainingReset(Frame):
-    """New talks. Without options they are the scenario `classic`."""
+class BargainingReset(Reset):
+    """A new negotiation; without options it is the scenario `classic`."""
 
-    scenario: Annotated[Any, judged("string", "A named scenario; options change it.")] = None
-    partner: Annotated[Any, judged("string", "Whom you meet, by name.")] = None
-    partner_options: Annotated[Any, judged("object", "Options of that partner; none may name a file.")] = None
-    contexts: Annotated[Any, judged("string", "Where pools and utilities come from.", enum=list(NAMED_CONTEXTS))] = None
-    max_turns: Annotated[Any, judged("integer", "Moves of both sides.", minimum=TURN_RANGE[0], maximum=TURN_RANGE[1])] = None
-    opens: Annotated[Any, judged("string", "Who speaks first.", enum=["random", "agent", "partner"])] = None
-    disagree: Annotated[Any, judged("string", "Whether DISAGREE walks away.", enum=["ends", "passes"])] = None
-    on_illegal: Annotated[Any, judged("string", "Refuse an illegal act, or charge for it.", enum=["error", "penalty"])] = None
-    illegal_penalty: Annotated[Any, judged("number", "That charge.", minimum=0, maximum=1e6)] = None
-    min_count: Annotated[Any, judged("integer", "Fewest units of a type.", minimum=0, maximum=10)] = None
-    max_count: Annotated[Any, judged("integer", "Most units of a type.", minimum=1, maximum=10)] = None
-    normalize: Annotated[Any, judged("boolean", "Make every pool worth 10 to each side.")] = None
-    reveal_partner_utilities: Annotated[Any, judged("boolean", "Show the partner's utilities.")] = None
-    discount: Annotated[Any, judged("number", "Factor on a deal per move.", minimum=0, maximum=1)] = None
-    sudden_end: Annotated[Any, judged("number", "Chance that talks break off after a move.", minimum=0, maximum=1)] = None
+    scenario: Annotated[Any, option("string", "A named scenario; options change it.")] = None
+    partner: Annotated[Any, option("string", "The partner, by name.")] = None
+    partner_options: Annotated[Any, option("object", "Options of that partner; none may name a file.")] = None
+    contexts: Annotated[Any, option("string", "Where pools and utilities come from.", enum=list(NAMED_CONTEXTS))] = None
+    max_turns: Annotated[Any, option("integer", "Moves of both sides.", minimum=TURN_RANGE[0], maximum=TURN_RANGE[1])] = None
+    opens: Annotated[Any, option("string", "Who moves first.", enum=["random", "agent", "partner"])] = None
+    disagree: Annotated[Any, option("string", "Whether DISAGREE walks away.", enum=["ends", "passes"])] = None
+    on_illegal: Annotated[Any, option("string", "Refuse an illegal act, or charge for it.", enum=["error", "penalty"])] = None
+    illegal_penalty: Annotated[Any, option("number", "That charge.", minimum=0, maximum=1e6)] = None
+    min_count: Annotated[Any, option("integer", "Fewest units of a type.", minimum=0, maximum=10)] = None
+    max_count: Annotated[Any, option("integer", "Most units of a type.", minimum=1, maximum=10)] = None
+    normalize: Annotated[Any, option("boolean", "Make every pool worth 10 to each side.")] = None
+    reveal_partner_utilities: Annotated[Any, option("boolean", "Show the partner's utilities.")] = None
+    discount: Annotated[Any, option("number", "Factor on a deal per move.", minimum=0, maximum=1)] = None
+    sudden_end: Annotated[Any, option("number", "Chance that the negotiation breaks off after a move.", minimum=0, maximum=1)] = None
     reservation: Annotated[
-        Any, judged("array", "What no deal pays each side.", items={"type": "number", "minimum": 0, "maximum": 1}, minItems=2, maxItems=2)
+        Any, option("array", "What no deal pays each side.", items={"type": "number", "minimum": 0, "maximum": 1}, minItems=2, maxItems=2)
     ] = None
-    insist_price: Annotated[Any, judged("number", "Points that an INSIST costs.", minimum=0, maximum=1e6)] = None
-    counts: Annotated[Any, judged("array", "The pool, with both utilities.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
-    my_utilities: Annotated[Any, judged("array", "Your utilities.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
-    partner_utilities: Annotated[Any, judged("array", "Your partner's.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
+    insist_price: Annotated[Any, option("number", "Points that an INSIST costs.", minimum=0, maximum=1e6)] = None
+    counts: Annotated[Any, option("array", "The pool, with both utilities.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
+    my_utilities: Annotated[Any, option("array", "Your utilities.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
+    partner_utilities: Annotated[Any, option("array", "Your partner's.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
 
 
 class Move(BaseModel):
@@ -122,7 +110,7 @@ class Move(BaseModel):
     oA: Triple  # noqa: N815 - the published name
 
 
-class StepFrame(BaseModel):
+class Step(BaseModel):
     """What every step has."""
 
     model_config = ConfigDict(extra="forbid")
@@ -132,39 +120,22 @@ class StepFrame(BaseModel):
     expected: int | None = Field(None, ge=0, strict=True, description="The step you believe the session to be at; 409 where it is not.")
 
 
-class AuctionStep(StepFrame):
+class AuctionStep(Step):
     """The next mechanism."""
 
     action: Annotated[Any, WithJsonSchema(mechanism_schema())]
 
 
-class BargainingStep(StepFrame):
+class BargainingStep(Step):
     """The next move."""
 
     action: SkipValidation[Move]
 
 
-class MarketOutcome(BaseModel):
-    """How a step was scored."""
-
-    welfare_ratio: float
-    fairness_score: float
-    participation_rate: float
-    stability_score: float
-    composite: float
-
-
-class PopulationProxies(BaseModel):
-    """What can be seen of the bidders."""
-
-    bid_mean: float
-    bid_variation: float
-    cover_share: float
-    winner_gap: float
-    withdrawal_rate: float
-    winner_concentration: float
-    unsold_share: float
-    entrants: float
+SCORE_NUMBERS: dict[str, Any] = dict.fromkeys(SCORES, (float, ...))
+PROXY_NUMBERS: dict[str, Any] = dict.fromkeys(PROXIES, (float, ...))
+MarketOutcome: Any = create_model("MarketOutcome", __doc__="How a step was scored.", **SCORE_NUMBERS)
+PopulationProxies: Any = create_model("PopulationProxies", __doc__="What can be seen of the bidders.", **PROXY_NUMBERS)
 
 
 class MarketObservation(BaseModel):
@@ -180,7 +151,7 @@ class MarketObservation(BaseModel):
     recent_proxies: list[PopulationProxies] = Field(description="What was seen of the bidders in each of them.")
 
 
-class TalksObservation(BaseModel):
+class NegotiationObservation(BaseModel):
     """What a negotiator sees."""
 
     counts: Triple
@@ -206,14 +177,14 @@ class MarketOpened(Opened):
     observation: MarketObservation
 
 
-class TalksOpened(Opened):
-    """Talks that have begun."""
+class NegotiationOpened(Opened):
+    """A negotiation that has begun."""
 
-    observation: TalksObservation
+    observation: NegotiationObservation
 
 
 class Stepped(BaseModel):
-    """What came of a step; it is in the store."""
+    """The result of a step; it is in the store."""
 
     reward: float
     done: bool
@@ -222,15 +193,15 @@ class Stepped(BaseModel):
 
 
 class MarketStepped(Stepped):
-    """What came of a mechanism."""
+    """The result of a mechanism."""
 
     observation: MarketObservation
 
 
-class TalksStepped(Stepped):
-    """What came of a move."""
+class NegotiationStepped(Stepped):
+    """The result of a move."""
 
-    observation: TalksObservation
+    observation: NegotiationObservation
 
 
 class SessionState(BaseModel):
@@ -251,10 +222,10 @@ class MarketState(SessionState):
     observation: MarketObservation
 
 
-class TalksState(SessionState):
-    """Where talks stand."""
+class NegotiationState(SessionState):
+    """Where a negotiation stands."""
 
-    observation: TalksObservation
+    observation: NegotiationObservation
 
 
 class SessionLine(BaseModel):
@@ -289,12 +260,12 @@ class Export(BaseModel):
 
 
 class Health(BaseModel):
-    """That the process lives."""
+    """The process is alive."""
 
     status: Literal["healthy"]
 
 
 class Ready(BaseModel):
-    """That requests will be answered."""
+    """Requests will be answered."""
 
     status: Literal["ready"]

@@ -16,26 +16,24 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from edgeworth.errors import InvalidOption, MissingExtra
-from edgeworth.server.json_rpc import PARSE_ERROR, failed, rpc_answer
-from edgeworth.server.routes_tasks import task_routes
+from edgeworth.server.refusals import Json, problems
+from edgeworth.server.routes_games import PREFIXES, owner_of
+from edgeworth.server.routes_openenv import PARSE_ERROR, failed, rpc_answer, task_routes
 from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import ServerSettings
 from edgeworth.server.sockets import Sockets
-from edgeworth.server.verbs import owner_of
-from edgeworth.server.wire import CheckedRequest, Json, problems
 
 STALE = "openenv-core"
 """The package's old name; it installs into the same folder and the two overwrite each other."""
 STOCK = ("/schema", "/metadata")
-GAMES = {"auction": "", "bargaining": "/bargaining"}
 
 
 def add_openenv(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> Sockets:
     """Put OpenEnv's routes beside ours."""
     sockets = Sockets(sessions, settings.limits, settings.sockets)
     app.state.metrics.watch("sockets", "Open sockets.", lambda: sockets.open, everywhere=False)
-    for game, prefix in GAMES.items():
-        app.router.routes.append(sockets.route(f"{prefix}/ws", game))
+    app.include_router(sockets.routes(PREFIXES))
+    for game, prefix in PREFIXES.items():
         app.include_router(rpc_routes(sessions, game, prefix))
     if settings.openenv and importlib.util.find_spec("openenv") is not None:
         refuse_stale_openenv()
@@ -67,8 +65,7 @@ def rpc_routes(sessions: Sessions, game: str, prefix: str) -> APIRouter:
         body = await request.body()
         if not body:
             return Json(failed(None, PARSE_ERROR, "The body is empty; expected a JSON-RPC request."))
-        asked = await CheckedRequest(request.scope, request.receive).json()
-        return Json(await rpc_answer(sessions, owner_of(request), game, asked))
+        return Json(await rpc_answer(sessions, owner_of(request), game, await request.json()))
 
     return router
 
@@ -100,7 +97,7 @@ def _add_stock_routes(app: FastAPI) -> None:
     @router.get("/list_environments", operation_id="list_environments", responses=problems())
     async def list_environments() -> list[str]:
         """The names under which tasks are listed."""
-        return list(GAMES)
+        return list(PREFIXES)
 
     for route in _stock_routes(DaedalusOpenEnv, MechanismAction, DaedalusObservation):
         _add(router, route, "auction")
@@ -113,7 +110,7 @@ def _add_stock_routes(app: FastAPI) -> None:
 
 def _add(router: APIRouter, route: APIRoute, game: str) -> None:
     router.add_api_route(
-        GAMES[game] + route.path,
+        PREFIXES[game] + route.path,
         route.endpoint,
         response_model=route.response_model,
         summary=route.summary,

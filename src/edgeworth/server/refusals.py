@@ -1,12 +1,19 @@
-"""What the server refuses, in one shape: a code for programs, a sentence for people, what to do, and the field that is meant.
+"""JSON answers and refusals: one shape for everything that is not carried out.
 
-`Refused` is raised anywhere behind a route or a socket. What the games refuse by their own errors becomes one here, so that a client sees
-no difference between a rule of the game and a rule of the house.
+A refusal has a code for programs, a sentence for people, what to do next, and the field concerned. `Refused` is raised anywhere behind a
+route or a socket; errors of the games, of Pydantic and of the framework become one here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.exceptions import HTTPException
 
 from edgeworth.errors import (
     EdgeworthError,
@@ -20,6 +27,29 @@ from edgeworth.errors import (
     UnknownName,
 )
 
+PLACES = ("body", "query", "path")
+NO_OBJECT = ("model_type", "model_attributes_type", "dict_type")
+DESCRIPTIONS = {
+    400: "The request cannot be read.",
+    401: "No token, or an unknown one.",
+    403: "The client's address, host name or origin is not allowed.",
+    404: "Not there, or not yours.",
+    405: "Another method is expected.",
+    408: "The request came too slowly.",
+    409: "Another step came first, the name is taken, the episode is over, or the session is of other rules.",
+    413: "The body is too long.",
+    415: "The body is not JSON.",
+    422: "A field has the wrong type or value, or an action breaks a rule.",
+    429: "Too many requests or sessions of one owner.",
+    500: "A fault of the server; the log has it under `request_id`.",
+    501: "Not installed on this server.",
+    502: "The designer or hint provider failed.",
+    503: "Too busy, draining, or not available now.",
+    504: "Not answered in time.",
+}
+EVERYWHERE = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
+"""Statuses that any route may answer with."""
+
 
 class Refused(Exception):
     """A request that is not carried out; nothing has changed."""
@@ -32,18 +62,64 @@ class Refused(Exception):
         super().__init__(message)
 
     def body(self) -> dict[str, Any]:
-        """What is sent."""
+        """The JSON object that is sent."""
         return {"code": self.code, "message": self.message, "remedy": self.remedy, "field": self.field, **self.facts}
 
 
+class Problem(BaseModel):
+    """Why a request was not carried out; nothing has changed."""
+
+    model_config = ConfigDict(extra="allow")
+
+    code: str = Field(description="For programs: one word for each kind of refusal.")
+    message: str = Field(description="For people: what was expected and what arrived.")
+    remedy: str = Field(description="What to do next.")
+    field: str | None = Field(description="The part of the request that is meant, where there is one.")
+    state: dict[str, Any] | None = Field(None, description="With a conflict: where the session stands now.")
+    request_id: str | None = Field(None, description="With an error of the server: the name of this request in its log.")
+
+
+def problems(*statuses: int, page: bool = False) -> dict[int | str, dict[str, Any]]:
+    """The refusals of a route, for its `responses=`; those of a page are JSON too."""
+    shape: dict[str, Any] = {"model": Problem}
+    if page:
+        shape = {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}}
+    return {status: {**shape, "description": DESCRIPTIONS[status]} for status in sorted({*EVERYWHERE, *statuses})}
+
+
+class Json(Response):
+    """A JSON response; NumPy numbers are allowed."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """The body."""
+        return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def refusal_response(refused: Refused, request_id: str | None = None) -> Json:
+    """A refusal as an HTTP response."""
+    body = refused.body() if request_id is None else {**refused.body(), "request_id": request_id}
+    headers = {} if refused.retry_after is None else {"retry-after": str(refused.retry_after)}
+    if "allow" in refused.facts:
+        headers["allow"] = refused.facts["allow"]
+    if refused.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if refused.status in (408, 413):
+        headers["connection"] = "close"
+    return Json(body, refused.status, headers)
+
+
 def unknown_session(session_id: str) -> Refused:
-    """Nobody has opened it, it belongs to somebody else, or it has expired; which of these is not told."""
+    """A session that was never opened, has expired, or belongs to another owner; the answer does not say which."""
     return Refused(404, "unknown_session", f"There is no session {session_id!r}.", "Open one with POST /reset.", "session_id")
 
 
-def refusal_of(error: EdgeworthError) -> Refused:
-    """What a game, a model or a setting refused, as an answer to a client."""
+def refusal_of(error: Refused | EdgeworthError) -> Refused:
+    """The refusal that an error of a game, a model or a setting stands for."""
     said = str(error)
+    if isinstance(error, Refused):
+        return error
     if isinstance(error, IllegalAction):
         return Refused(422, "illegal_action", said, "Send an action that the rules allow now; the session is unchanged.", error.rule)
     if isinstance(error, OtherRules):
@@ -60,3 +136,52 @@ def refusal_of(error: EdgeworthError) -> Refused:
     if isinstance(error, MissingExtra):
         return Refused(501, "not_installed", said, "Install the extra on the server.", None)
     return Refused(422, "refused", said, "Change the request as the message says.", None)
+
+
+def invalid_request(problem: Mapping[str, Any]) -> Refused:
+    """One of Pydantic's errors as a refusal."""
+    name = ".".join(str(part) for part in problem["loc"] if part not in PLACES) or "body"
+    arrived = repr(problem.get("input"))
+    arrived = arrived if len(arrived) <= 60 else arrived[:57] + "..."
+    if problem["type"] == "missing":
+        said = f"{name} is missing."
+    elif problem["type"] == "extra_forbidden":
+        said = f"{name} is not known here."
+    elif problem["type"] in NO_OBJECT:
+        said = f"{name} is {arrived}; expected a JSON object."
+    else:
+        said = f"{name} is {arrived}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+    return Refused(422, "invalid_request", said, "GET /openapi.json describes what is expected.", name)
+
+
+def framework_refusal(request: Request, error: HTTPException) -> Refused:
+    """What the router refuses, as a refusal of ours."""
+    if error.status_code == 404:
+        return Refused(404, "no_such_route", "There is nothing at this path.", "GET /openapi.json lists all routes.", "path")
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        said = f"{request.method} is not served here; {allowed} is."
+        return Refused(405, "wrong_method", said, "Use that method.", "method", allow=allowed)
+    return Refused(error.status_code, "refused", str(error.detail), "Change the request as the message says.")
+
+
+def add_exception_handlers(app: FastAPI) -> None:
+    """Answer every error that is a refusal as a `Problem`; others are faults, which `Monitor` answers."""
+
+    def answer(request: Request, refused: Refused) -> Response:
+        request.scope["state"]["code"] = refused.code
+        return refusal_response(refused)
+
+    @app.exception_handler(Refused)
+    @app.exception_handler(EdgeworthError)
+    async def on_refusal(request: Request, error: Refused | EdgeworthError) -> Response:
+        return answer(request, refusal_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    @app.exception_handler(ValidationError)
+    async def on_invalid(request: Request, error: RequestValidationError | ValidationError) -> Response:
+        return answer(request, invalid_request(error.errors()[0]))
+
+    @app.exception_handler(HTTPException)
+    async def on_http(request: Request, error: HTTPException) -> Response:
+        return answer(request, framework_refusal(request, error))

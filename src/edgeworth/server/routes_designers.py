@@ -22,9 +22,8 @@ from edgeworth.server.designers import OFFERED, Design, KnownMarket, market_desc
 from edgeworth.server.live import LONGEST_EPISODE, LiveAuction
 from edgeworth.server.model_queue import RequestQueue
 from edgeworth.server.models import SessionId
-from edgeworth.server.refusals import Refused
+from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.sessions import Held, Sessions
-from edgeworth.server.wire import CheckedRoute, Json, problems
 
 Answer = TypeVar("Answer")
 Queues = Mapping[str, RequestQueue[Any, Any]]
@@ -118,7 +117,7 @@ class Designers(BaseModel):
 
 def designer_routes(queues: Mapping[str, RequestQueue[KnownMarket, Design]], default: str, sessions: Sessions) -> APIRouter:
     """Routes that ask designers and list them."""
-    router = APIRouter(prefix="/api", tags=["designers"], route_class=CheckedRoute)
+    router = APIRouter(prefix="/api", tags=["designers"])
 
     @router.post(
         "/design", operation_id="design", response_model=DesignReply, response_model_exclude_none=True, responses=problems(*ANSWERS)

@@ -34,7 +34,7 @@ from edgeworth.server.live import LiveBargaining, opening_of
 from edgeworth.server.model_process import ModelProcess, ProcessClient, pocket_process
 from edgeworth.server.model_queue import QueueMetrics, RequestQueue
 from edgeworth.server.models import SessionId
-from edgeworth.server.refusals import Refused
+from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.routes_designers import (
     ANSWERS,
     EXACT,
@@ -50,7 +50,6 @@ from edgeworth.server.routes_designers import (
 )
 from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import ServerSettings
-from edgeworth.server.wire import CheckedRoute, Json, problems
 
 LANGUAGE_MODEL = "llm"
 MOST_GAMES = 256
@@ -235,7 +234,7 @@ def hint_workers(process: ModelProcess) -> dict[str, HintWorker]:
 
 def hint_routes(queues: Mapping[str, RequestQueue[Moment, Hinted]], sessions: Sessions) -> APIRouter:
     """Routes that ask hint providers and list them."""
-    router = APIRouter(prefix="/bargaining", tags=["bargaining"], route_class=CheckedRoute)
+    router = APIRouter(prefix="/bargaining", tags=["bargaining"])
 
     @router.post("/hint", operation_id="hint", response_model=HintReply, responses=problems(*ANSWERS))
     async def hint(request: Request, body: HintRequest) -> Response:

@@ -1,6 +1,6 @@
 """Pages and probes: the start page, the write-up, figures of finished runs, health, readiness and metrics.
 
-Files come from named folders only: a figure is found in a list of what is there, never by following a path that a client sends.
+A figure is looked up in the list of the files in two folders; a path that a client sends is never opened.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from edgeworth.server.metrics import Metrics
 from edgeworth.server.models import Health, Ready
-from edgeworth.server.refusals import Refused
+from edgeworth.server.monitoring import Metrics
+from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.settings import ServerSettings
 from edgeworth.server.store import Store
-from edgeworth.server.wire import Json, problems
 
 PAGES = Path(__file__).resolve().parent / "pages"
 MOST_FIGURES = 1_000
@@ -27,7 +26,7 @@ HEADERS = {"content-security-policy": "default-src 'self'; style-src 'unsafe-inl
 
 
 class Markdown(PlainTextResponse):
-    """A page as it was written."""
+    """A page in Markdown."""
 
     media_type = "text/markdown"
 
@@ -47,7 +46,7 @@ def write_up() -> Path:
 
 
 def figures(settings: ServerSettings) -> dict[str, Path]:
-    """All figures by the name that they have in a link."""
+    """All figures by their names in links."""
     found: dict[str, Path] = {}
     for folder in (Path(settings.results), Path(settings.runs)):
         root = folder.resolve()
@@ -77,7 +76,7 @@ def gallery(names: list[str]) -> str:
 
 
 def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
-    """Everything that is not a game."""
+    """Pages, health, readiness and metrics."""
     router = APIRouter(tags=["pages"])
 
     @router.get("/", operation_id="start", response_class=HTMLResponse, responses=problems(page=True))
@@ -105,7 +104,7 @@ def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draini
 
     @router.get("/health", operation_id="health", response_model=Health, responses=problems(), tags=["probes"])
     async def health() -> Response:
-        """Whether the process lives."""
+        """Whether the process is alive."""
         return Json({"status": "healthy"})
 
     @router.get("/ready", operation_id="ready", response_model=Ready, responses=problems(503), tags=["probes"])
@@ -122,7 +121,7 @@ def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draini
 
     @router.get("/metrics", operation_id="metrics", response_class=PlainTextResponse, responses=problems(page=True), tags=["probes"])
     async def metric_text() -> Response:
-        """For Prometheus."""
+        """Metrics in Prometheus's format."""
         return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE_LATEST)
 
     return router

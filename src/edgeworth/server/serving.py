@@ -1,31 +1,38 @@
-"""Processes that serve: one, or several on one socket with a supervisor that replaces whoever dies.
+"""Server processes: one under uvicorn, or several under uvicorn's supervisor, which replaces those that die.
 
-The socket is bound once, before anything else, so that a port in use is an error and not a worker that starts again and again. On the first
-signal to stop, a worker says on /ready that it is leaving, then stops listening, finishes what it has in hand, and closes its sockets.
+The socket is bound first, so that a port in use is an error at the start. After SIGTERM a worker finishes its requests and closes its
+sockets; `edgeworth.server.app` delays that while it drains. Slow and unreading clients are for the proxy in front (docs/server.md).
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
+import logging
+import multiprocessing
+import os
 import signal
 import socket
 import sys
+import tempfile
+import threading
 from collections.abc import Callable
-from types import FrameType
-from typing import Any, Never
+from multiprocessing.connection import wait
+from typing import Any
 
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from edgeworth.errors import EdgeworthError
-from edgeworth.server import logs
-from edgeworth.server.connections import WatchedConnection
+from edgeworth.server.database import Database
+from edgeworth.server.monitoring import METRICS_FOLDER, note, set_up_log
 from edgeworth.server.settings import ServerSettings
-from edgeworth.server.socket_connections import SocketConnection
-from edgeworth.server.store import Store
-from edgeworth.server.workers import Supervisor
 
 BACKLOG = 2_048
+STARTUP_FAILURE = 3
+"""uvicorn's exit status of a worker whose application does not start; its supervisor then gives up."""
+HEALTH_CHECK_SECONDS = 15
+"""A worker that does not answer its supervisor for so long is replaced. It answers as soon as this module is loaded, so that this module
+and `settings` load no game."""
 
 
 class CannotServe(EdgeworthError):
@@ -46,42 +53,13 @@ def bound(settings: ServerSettings) -> socket.socket:
     return listening
 
 
-class Worker(uvicorn.Server):
-    """A server that says that it is leaving before it leaves."""
-
-    def __init__(self, settings: ServerSettings) -> None:
-        super().__init__(uvicorn_config(settings))
-        self.drain_seconds, self.supervised, self._leaving = settings.drain_seconds, settings.workers > 1, False
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """On the first signal, say so; on the second, leave at once."""
-        if self.supervised and sig == signal.SIGINT:
-            return  # a key press reaches all processes; the supervisor passes it on
-        running = getattr(getattr(self.config.loaded_app, "state", None), "running", None) if self.config.loaded else None
-        if running is not None:
-            running.draining = True
-        if self._leaving or self.drain_seconds <= 0 or not self.started:
-            return super().handle_exit(sig, frame)
-        self._leaving = True
-        self._captured_signals.append(sig)
-        asyncio.get_event_loop().call_later(self.drain_seconds, functools.partial(setattr, self, "should_exit", True))
-
-
-def application(settings: ServerSettings) -> Any:
-    """The application of a worker; made in the worker."""
-    from edgeworth.server.app import create_app
-
-    return create_app(settings)
-
-
 def uvicorn_config(settings: ServerSettings) -> uvicorn.Config:
-    """Our settings in uvicorn's words."""
+    """Our settings as uvicorn's."""
     limits = settings.limits
     return uvicorn.Config(
         functools.partial(application, settings),
         factory=True,
-        http=functools.partial(WatchedConnection, limits=limits),  # type: ignore[arg-type]
-        ws=functools.partial(SocketConnection, limits=limits),  # type: ignore[arg-type]
+        workers=settings.workers,
         ws_max_size=limits.body_bytes,
         ws_per_message_deflate=False,
         lifespan="on",
@@ -90,33 +68,56 @@ def uvicorn_config(settings: ServerSettings) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         backlog=BACKLOG,
+        limit_concurrency=limits.connections,
         timeout_keep_alive=limits.keep_alive_seconds,
         timeout_graceful_shutdown=settings.stop_seconds,
+        timeout_worker_healthcheck=HEALTH_CHECK_SECONDS,
     )
 
 
-def work(settings: ServerSettings, listening: socket.socket) -> None:
-    """What one worker does until it is told to stop."""
-    logs.set_up()
-    Worker(settings).run([listening])
+def application(settings: ServerSettings) -> Any:
+    """The application of a worker, made in the worker's process."""
+    from edgeworth.server.app import create_app
 
-
-def serve(settings: ServerSettings, tell: Callable[[str], None]) -> None:
-    """Serve until a signal comes; `tell` is told where."""
-    Store(settings.store).close()  # a store that does not answer is an error now
-    listening = bound(settings)
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    tell(f"http://{host}:{listening.getsockname()[1]}")
+    if settings.workers == 1:
+        return create_app(settings)
+    set_up_log()
+    note(logging.INFO, "worker_started", pid=os.getpid())
+    threading.Thread(target=_stop_with_supervisor, daemon=True).start()
     try:
-        if settings.workers == 1:
-            signal.signal(signal.SIGTERM, _leave)
-            work(settings, listening)
-        elif not Supervisor(functools.partial(work, settings, listening), settings.workers, settings.stop_seconds).run():
-            raise CannotServe("The workers do not start; their log above says why.")
-    finally:
-        listening.close()
+        return create_app(settings)
+    except Exception as error:
+        note(logging.ERROR, "worker_failed", error)
+        sys.exit(STARTUP_FAILURE)
 
 
-def _leave(sig: int, frame: FrameType | None) -> Never:
-    """A server that was told to stop, and did, has not failed."""
-    sys.exit(0)
+def _stop_with_supervisor() -> None:
+    """End this worker when its supervisor has died."""
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None:
+        wait([supervisor.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
+    """Serve until a signal comes; `announce` is called with the address."""
+    Database(settings.store).close()  # a store that does not answer is an error now
+    set_up_log()
+    with bound(settings) as listening:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        announce(f"http://{host}:{listening.getsockname()[1]}")
+        config = uvicorn_config(settings)
+        if settings.workers > 1:
+            return _supervise(config, listening)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises the signal again when it has stopped
+        uvicorn.Server(config).run([listening])
+
+
+def _supervise(config: uvicorn.Config, listening: socket.socket) -> None:
+    """Run several workers that share their metrics in a folder."""
+    with tempfile.TemporaryDirectory(prefix="edgeworth-metrics-", ignore_cleanup_errors=True) as folder:
+        os.environ[METRICS_FOLDER] = folder
+        supervisor = Multiprocess(config, [listening])
+        supervisor.run()
+    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+        raise CannotServe("The workers do not start; their log above says why.")

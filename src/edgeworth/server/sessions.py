@@ -1,8 +1,8 @@
-"""Sessions: episodes in play, each with its log in the store, any of which any worker can take up.
+"""Sessions: episodes in play, each with its log in the store; any worker can continue any session.
 
-A worker keeps the episodes it has played lately and plays the rest of a log again where another worker has gone further. A step is
-carried out, written down, and only then answered. Two steps of one session at once: one of them is carried out, the other is told the state
-that came of it.
+A worker keeps its latest episodes in memory, and replays the rest of a log where another worker has gone further. A step is carried out,
+written to the log, and only then answered. Of two simultaneous steps of one session, one is carried out and the other is refused with the
+resulting state.
 """
 
 from __future__ import annotations
@@ -16,25 +16,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from edgeworth.server.ledger import Ledger
 from edgeworth.server.live import Live, Turn, open_live, opening_of
 from edgeworth.server.refusals import Refused, unknown_session
-from edgeworth.server.store import Line, Store, Stored
+from edgeworth.server.settings import SessionLimits
+from edgeworth.server.store import GroupCommit, Line, Store, Stored
 
 Result = TypeVar("Result")
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-
-
-@dataclass(frozen=True)
-class SessionLimits:
-    """How many sessions there may be, and for how long."""
-
-    total: int = 20_000
-    per_owner: int = 5_000
-    idle_seconds: float = 24 * 3600.0
-    """A session that nobody touches for so long is deleted."""
-    kept_live: int = 4_096
-    """Episodes that a worker keeps in memory; others are played again from their log."""
 
 
 @dataclass
@@ -49,15 +37,15 @@ class Sessions:
     """All sessions of a store, as one worker serves them."""
 
     def __init__(self, store: Store, limits: SessionLimits | None = None, alone: bool = False) -> None:
-        """`alone`: no other worker serves this store, so that what is in memory need not be compared with it."""
+        """`alone`: no other worker serves this store, so episodes in memory need not be compared with it."""
         self.store, self.limits, self.alone = store, limits or SessionLimits(), alone
         self._held: OrderedDict[str, Held] = OrderedDict()
-        self._gates: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """Whoever uses a session has its gate, so that nobody sees it in the middle of a step or of a replay."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """A session is used under its lock, so that it is never seen in the middle of a step or of a replay."""
         self._stepping: set[str] = set()
-        self.ledger = Ledger(store)
+        self._commit = GroupCommit(store)
         self.on_step: Callable[[str], None] = lambda game: None
-        """Told of every step that is in the log, by its game."""
+        """Called with the game of every step that is in the log."""
 
     async def open(
         self,
@@ -72,8 +60,7 @@ class Sessions:
         name = uuid.uuid4().hex if session_id is None else checked_name(session_id)
         opening = opening_of(game, options, seed, truth)
         live = await asyncio.to_thread(open_live, opening)
-        async with self._gate(name):
-            self.ledger.settle()
+        async with self._lock(name):
             await self._refuse_too_many(owner, name)
             stored = await self._asked(lambda: self.store.open(name, owner, opening))
             if stored is None:
@@ -95,9 +82,9 @@ class Sessions:
             raise Refused(503, "server_full", message, "Try again later; idle sessions expire.", retry_after=60)
 
     async def step(self, owner: str, session_id: str, action: Any, expected: int | None = None) -> tuple[Turn, int]:
-        """Carry out an action and write it down; what came of it, and how many steps there are now."""
-        raced = session_id in self._stepping
-        async with self._gate(session_id):
+        """Carry out an action and write it to the log; its result, and the number of steps made."""
+        raced = session_id in self._stepping and not self.store.local  # a local store is fast: the second step waits for the first
+        async with self._lock(session_id):
             held = await self._current(owner, session_id)
             if raced or (expected is not None and expected != held.live.steps):
                 raise conflict(held)
@@ -111,62 +98,32 @@ class Sessions:
             self.on_step(held.stored.opening.game)
             return turn, held.live.steps
 
-    def at_hand(self, owner: str, session_id: str) -> Held | None:
-        """A session of this owner that can be stepped without waiting for anybody, as long as the event loop is not left."""
-        held, gate = self._held.get(session_id), self._gates.get(session_id)
-        if held is None or held.stored.owner != owner or not (self.alone and self.store.local) or (gate is not None and gate.locked()):
-            return None
-        if session_id in self.ledger:
-            self.ledger.settle()
-        return self._hold(held) if held is self._held.get(session_id) else None
-
-    def step_at_once(self, held: Held, action: Any, answer: Callable[[Turn | Exception], None]) -> None:
-        """Carry out an action of a session at hand; `answer` is told what came of it as soon as it is in the log."""
-        live, stored, number = held.live, held.stored, held.live.steps
-        turn = live.step(action)
-
-        def settled(written: bool | Exception) -> None:
-            if written is True:
-                self.on_step(stored.opening.game)
-                return answer(turn)
-            self._held.pop(stored.id, None)  # it is ahead of its log
-            answer(written or overtaken())
-
-        self.ledger.add(Line(stored.id, stored.generation, number, live.logged(), turn.done), settled)
-
     async def _carry_out(self, held: Held, action: Any) -> Turn | None:
         """A step that is also in the log, or None where another worker has made it first."""
-        try:
-            return await self._asked(lambda: self._carried_out(held, action))
-        except asyncio.CancelledError:
-            self._held.pop(held.stored.id, None)  # a thread may still be at it
-            raise
-
-    def _carried_out(self, held: Held, action: Any) -> Turn | None:
-        live, stored, number = held.live, held.stored, held.live.steps
-        written = False
+        live, stored, number, written = held.live, held.stored, held.live.steps, False
         try:
             turn = live.step(action)
-            written = self.store.advance(stored.id, stored.generation, number, live.logged(), turn.done)
+            line = Line(stored.id, stored.generation, number, live.logged(), turn.done)
+            written = await (self._commit.write(line) if self.store.local else asyncio.to_thread(self.store.advance, *line))
             return turn if written else None
         finally:
-            if live.steps != number and not written:
-                self._held.pop(stored.id, None)  # it is ahead of its log
+            if not written and live.steps != number:  # the episode is ahead of its log
+                self._held.pop(stored.id, None)
+                self._commit.flush()  # a step whose client is gone
 
     async def held(self, owner: str, session_id: str) -> Held:
         """A session of this owner, as far as its log goes."""
-        async with self._gate(session_id):
+        async with self._lock(session_id):
             return await self._current(owner, session_id)
 
-    def _gate(self, session_id: str) -> asyncio.Lock:
-        gate = self._gates.get(session_id)
-        if gate is None:
-            self._gates[session_id] = gate = asyncio.Lock()
-        return gate
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        lock = self._locks.get(session_id)
+        if lock is None:
+            self._locks[session_id] = lock = asyncio.Lock()
+        return lock
 
     async def _current(self, owner: str, session_id: str) -> Held:
-        """The same, for whoever has its gate."""
-        self.ledger.settle()
+        """A session of this owner, as far as its log goes; the caller holds its lock."""
         held = self._held.get(session_id)
         if held is None:
             return await self._fetched(owner, session_id)
@@ -183,7 +140,7 @@ class Sessions:
         return self._hold(held)
 
     async def _fetched(self, owner: str, session_id: str) -> Held:
-        """A session out of the store, its log played again; one of other rules is refused."""
+        """A session from the store, its log replayed; one of other rules is refused."""
         stored = await self._record(owner, session_id)
         held = Held(stored, await asyncio.to_thread(open_live, stored.opening))
         if stored.steps:
@@ -191,7 +148,7 @@ class Sessions:
         return self._hold(held)
 
     async def _record(self, owner: str, session_id: str) -> Stored:
-        """A session as the store has it, whatever its rules are; nothing is played."""
+        """A session as the store has it, whatever its rules are; nothing is replayed."""
         stored = await self._asked(lambda: self.store.find(session_id)) if NAME.fullmatch(session_id) else None
         if stored is None or stored.owner != owner:
             raise unknown_session(session_id)
@@ -210,21 +167,19 @@ class Sessions:
 
     async def state(self, owner: str, session_id: str) -> dict[str, Any]:
         """Where a session stands."""
-        async with self._gate(session_id):
+        async with self._lock(session_id):
             return state_of(await self._current(owner, session_id))
 
     async def export(self, owner: str, session_id: str) -> dict[str, Any]:
-        """Opening and log: everything that replays the session elsewhere; also of a session whose rules are not in force."""
-        async with self._gate(session_id):
-            self.ledger.settle()
+        """Opening and log, which replay the session elsewhere; also of a session of other rules."""
+        async with self._lock(session_id):
             stored = await self._record(owner, session_id)
             actions = await self._asked(lambda: self.store.actions(stored.generation))
         return {"session_id": session_id, **stored.opening.as_dict(), "actions": actions}
 
     async def close(self, owner: str, session_id: str) -> None:
         """Delete a session, whatever its rules are."""
-        async with self._gate(session_id):
-            self.ledger.settle()
+        async with self._lock(session_id):
             stored = await self._record(owner, session_id)
             self._held.pop(session_id, None)
             await self._asked(lambda: self.store.forget(session_id, stored.generation))
@@ -237,12 +192,12 @@ class Sessions:
         return len(names)
 
     async def _asked(self, question: Callable[[], Result]) -> Result:
-        """Ask the store: at once where it is a file beside us, off the event loop where it is at the other end of a network."""
+        """Ask the store: directly where it is a local file, in a thread where it is reached over a network."""
         return question() if self.store.local else await asyncio.to_thread(question)
 
 
 def conflict(held: Held) -> Refused:
-    """Somebody else's step came first."""
+    """A step that came second; with the state after the first."""
     return Refused(
         409,
         "conflict",
@@ -251,12 +206,6 @@ def conflict(held: Held) -> Refused:
         "session_id",
         state=state_of(held),
     )
-
-
-def overtaken() -> Refused:
-    """A session that nobody else should have is not where it was: it has expired in this moment, or another server has stepped it."""
-    message = "The step was not made: the session has just expired, or another server has stepped it."
-    return Refused(409, "conflict", message, "Ask for the state, and decide from there.", "session_id")
 
 
 def name_taken(name: str) -> Refused:

@@ -1,7 +1,7 @@
-"""Settings of the server: where it listens, who may come in, what it keeps, and how much it takes.
+"""Settings of the server: address, access, store and limits.
 
-Whoever binds an address that others can reach gives tokens, or says aloud that the server is open: the settings refuse anything else.
-Neither tokens nor the store's URL, which may hold a password, are part of what is printed.
+An address that other machines can reach needs tokens, or the explicit setting `insecure`. Neither tokens nor the store's URL, which may
+hold a password, are part of the settings' `repr`.
 """
 
 from __future__ import annotations
@@ -15,46 +15,53 @@ from pathlib import Path
 from typing import Annotated
 
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.server.sessions import SessionLimits
-from edgeworth.server.store import DEFAULT_STORE
 from edgeworth.validation import between, settings
 
+DEFAULT_STORE = "sqlite:///runs/sessions.sqlite"
 LOCAL = "local"
 """The owner of everything on a server without tokens."""
 IN_MEMORY = re.compile(r"sqlite(\+\w+)?://(/:memory:)?/?")
 OWNER = re.compile(r"[A-Za-z0-9._-]{1,64}")
 TOKEN = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
-"""Visible ASCII without commas, as a header can carry it and a list can separate it."""
+"""Visible ASCII without commas, which separate tokens in a list."""
 
 
 @settings
 class RequestLimits:
-    """What a single request, an owner and everybody together may ask of a worker."""
+    """Limits on a single request, on one owner, and on all requests of a worker together."""
 
     body_bytes: int = 262_144
     """The longest body."""
     depth: int = 24
     """The deepest nesting of its JSON."""
-    header_seconds: float = 10.0
-    """How long a client may take to send its headers."""
     body_seconds: float = 10.0
-    """How long it may take to send its body."""
-    read_seconds: float = 30.0
-    """How long it may leave answers unread, once more of them wait than its connection holds."""
+    """How long a client may take to send its body."""
     keep_alive_seconds: int = 75
     """How long a connection may wait for its next request."""
     connections: int = 4_096
-    """Open connections of a worker."""
+    """Open connections of a worker; uvicorn answers further ones with 503."""
     requests: int = 1_024
-    """Requests that a worker has in hand at a time."""
+    """Requests in progress in a worker."""
     rate: float = 10_000.0
     """Requests a second of one owner to one worker, in the long run."""
     burst: int = 20_000
     """Requests that an owner may send at once after a pause."""
     failures: float = 5.0
-    """Requests a second without a good token that one address is told 401 for, in the long run; more are told 429."""
+    """Requests a second without a good token that one address may send, in the long run; further ones are answered 429 instead of 401."""
     failures_burst: int = 50
     """Such requests at once after a pause."""
+
+
+@settings
+class SessionLimits:
+    """How many sessions there may be, and for how long."""
+
+    total: int = 20_000
+    per_owner: int = 5_000
+    idle_seconds: float = 24 * 3600.0
+    """A session that is not touched for so long is deleted."""
+    kept_live: int = 4_096
+    """Episodes that a worker keeps in memory; others are replayed from their log."""
 
 
 @settings
@@ -62,30 +69,30 @@ class SocketLimits:
     """How many sockets a worker holds, and for how long."""
 
     sockets: int = 4_096
-    """Sockets of a worker; one more is told CAPACITY_REACHED."""
+    """Sockets of a worker; one more is answered CAPACITY_REACHED."""
     idle_seconds: float = 3_600.0
-    """A socket that says nothing for so long is closed; its session stays."""
+    """A socket without messages for so long is closed; its session stays."""
 
 
 @settings
 class DeskLimits:
-    """How designers and hint providers are asked."""
+    """The queues of designers and hint providers."""
 
     queue: int = 128
     """Questions that may wait for one of them; more are answered with 503."""
     per_owner: int = 32
-    """Questions of one owner among them; more are answered with 429. On a server without tokens the queue is everybody's."""
+    """Questions of one owner among them; more are answered with 429. On a server without tokens all clients share the queue."""
     batch: int = 32
     """Questions that are answered together."""
     gather_seconds: float = 0.004
-    """How long the first question waits for company."""
+    """How long the first question waits for others to join its batch."""
     deadline_seconds: float = 30.0
     """How long a client waits for an answer."""
 
 
 @settings
 class ServerSettings:
-    """Everything that `edgeworth serve` can be told."""
+    """All settings of `edgeworth serve`."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, between(0, 65_535)] = 8000
@@ -94,18 +101,18 @@ class ServerSettings:
     store: str = field(default=DEFAULT_STORE, repr=False)
     """Where sessions are kept: a URL of SQLite or PostgreSQL."""
     tokens: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Owners and their tokens; none means that whoever reaches the server is the owner `local`."""
+    """Owners and their tokens; without any, every client is the owner `local`."""
     insecure: bool = False
     """Serve without tokens on an address that others can reach."""
     hosts: tuple[str, ...] = ()
-    """Names besides localhost by which a server without tokens may be called."""
+    """Host names besides localhost that a server without tokens answers to."""
     origins: tuple[str, ...] = ()
-    """Pages elsewhere that may use the server from a browser (CORS), such as https://example.org."""
+    """Origins of web pages that may use the server (CORS), such as https://example.org."""
     sessions: SessionLimits = field(default_factory=SessionLimits)
     limits: RequestLimits = field(default_factory=RequestLimits)
     sockets: SocketLimits = field(default_factory=SocketLimits)
     designer: str = "adaptive"
-    """Who designs where a request names nobody."""
+    """The designer where a request names none."""
     warm: tuple[str, ...] = ()
     """Designers and hint providers that are loaded at the start."""
     desk: DeskLimits = field(default_factory=DeskLimits)
@@ -114,11 +121,11 @@ class ServerSettings:
     runs: str = "runs"
     """The folder of runs whose figures are shown there too."""
     sweep_seconds: float = 60.0
-    """How often idle sessions are looked for."""
+    """How often idle sessions are deleted."""
     drain_seconds: float = 0.0
-    """How long the server says that it is leaving, and still answers, before it stops listening."""
+    """How long /ready answers 503 after SIGTERM, while requests are still served, before the server stops listening."""
     stop_seconds: int = 15
-    """How long requests in hand may take to finish after that."""
+    """How long requests in progress may take to finish after that."""
     log_requests: bool = True
     """A line for every request."""
     openenv: bool = True
@@ -142,12 +149,12 @@ class ServerSettings:
 
     @property
     def alone(self) -> bool:
-        """Whether one process has the store to itself, as far as it can know: a file, and no other worker."""
+        """Whether this process is the only user of the store: a file, and no other worker."""
         return self.workers == 1 and self.store.startswith("sqlite")
 
     @property
     def checks_host(self) -> bool:
-        """Whether the name that the client called is compared with our own, against pages that point their name at this machine."""
+        """Whether the Host header is checked, against web pages that point their domain name at this machine."""
         return not self.tokens and is_loopback(self.host)
 
 
@@ -169,24 +176,24 @@ def is_loopback(host: str) -> bool:
 
 
 def settings_of_environment() -> ServerSettings:
-    """EDGEWORTH_TOKENS and EDGEWORTH_STORE, for an application that somebody else's server runs."""
+    """Settings from EDGEWORTH_TOKENS and EDGEWORTH_STORE, for an application that another server runs."""
     return ServerSettings(store=os.environ.get("EDGEWORTH_STORE") or DEFAULT_STORE, tokens=tokens_of_environment())
 
 
 def tokens_of_environment() -> tuple[tuple[str, str], ...]:
-    """Owners and tokens out of EDGEWORTH_TOKENS."""
+    """Owners and tokens from EDGEWORTH_TOKENS."""
     return tokens_from(os.environ.get("EDGEWORTH_TOKENS", ""))
 
 
 def tokens_from(text: str) -> tuple[tuple[str, str], ...]:
-    """Owners and tokens out of `alice:token1,bob:token2`, or out of the file behind an @."""
+    """Owners and tokens from `alice:token1,bob:token2`, or from the file behind an @."""
     if text.startswith("@"):
         return tokens_in(Path(text[1:]))
     return _tokens(text.split(","))
 
 
 def tokens_in(path: Path) -> tuple[tuple[str, str], ...]:
-    """Owners and tokens out of a file: one `owner:token` a line, lines with # in front left out."""
+    """Owners and tokens from a file: one `owner:token` a line; lines that begin with # are comments."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

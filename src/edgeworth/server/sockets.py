@@ -1,8 +1,8 @@
 """Sockets: OpenEnv's WebSocket protocol over durable sessions.
 
-A socket plays one session: the one that `?session_id=` names, or one of its own, which is opened by its first reset. Every step is in the
-store before it is answered, as over HTTP. A client that says `close` takes leave of a session of its own for good; where the line
-breaks, the session stays, and another socket can take it up by its name.
+A socket plays one session: the one that `?session_id=` names, or its own, which its first reset opens. Every step is in the store before it
+is answered, as over HTTP. A `close` message deletes the socket's own session; if the connection breaks, the session stays, and another
+socket can continue it by its name.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
-from starlette.routing import WebSocketRoute
+from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from edgeworth.errors import EdgeworthError
 from edgeworth.server import openenv_messages as messages
-from edgeworth.server.json_rpc import rpc_answer
 from edgeworth.server.limits import Rate, decoded
-from edgeworth.server.live import Turn
 from edgeworth.server.refusals import Refused, refusal_of
+from edgeworth.server.routes_openenv import rpc_answer
 from edgeworth.server.sessions import Held, Sessions
 from edgeworth.server.settings import RequestLimits, SocketLimits
-from edgeworth.server.socket_connections import AT_ONCE
 
 LOG = logging.getLogger(__name__)
 LONGEST_EPISODE_ID = 255
@@ -32,7 +30,7 @@ GOING_AWAY, REFUSED, TOO_BIG = 1001, 1008, 1009
 
 
 class Conversation:
-    """What is said over one socket."""
+    """The messages of one socket and their answers."""
 
     def __init__(self, sessions: Sessions, game: str, owner: str, limits: RequestLimits, rate: Rate) -> None:
         self.sessions, self.game, self.owner = sessions, game, owner
@@ -50,7 +48,7 @@ class Conversation:
         }
 
     async def attach(self, session_id: str) -> None:
-        """Take up a session that is already there."""
+        """Continue a session that exists."""
         held = await self.sessions.held(self.owner, session_id)
         game = held.stored.opening.game
         if game != self.game:
@@ -59,7 +57,7 @@ class Conversation:
         self.session_id = session_id
 
     async def answer(self, text: bytes) -> bytes | None:
-        """The reply to a message, or None where it is a goodbye."""
+        """The reply to a message, or None to a `close`."""
         try:
             self.rate.take(self.owner)
             kind, data = _message(text, self.limits.depth)
@@ -69,29 +67,15 @@ class Conversation:
                 expected = f"{', '.join(self._answers)} or close"
                 raise Refused(422, "unknown_type", f"Unknown message type: {kind[:60]}.", f"Send a message of the type {expected}.", "type")
             return await self._answers[kind](data)
+        except (Refused, EdgeworthError) as error:
+            return messages.error_message(refusal_of(error))
         except Exception as error:
-            return _refusal(error)
-
-    def answer_at_once(self, text: bytes, reply: Callable[[bytes], None]) -> bool:
-        """Take a step for which nobody has to be waited for, and reply when it is in the log; False where `answer` is to be asked."""
-        held = None if self.session_id is None else self.sessions.at_hand(self.owner, self.session_id)
-        if held is None:
-            return False
-        try:
-            kind, action = _message(text, self.limits.depth)
-        except Refused:
-            return False
-        if kind != "step":
-            return False
-        try:
-            self.rate.take(self.owner)
-            self.sessions.step_at_once(held, _without_metadata(action), lambda turn: reply(self._told(turn)))
-        except Exception as error:
-            reply(_refusal(error))
-        return True
+            LOG.error("A message on a socket could not be answered.", exc_info=error)
+            said = "The server failed over this message; its log says why."
+            return messages.error_message(Refused(500, "internal", said, "Ask for the state, and go on from there."))
 
     async def leave(self) -> None:
-        """Take leave for good: a session that this socket made is deleted."""
+        """Delete the session if this socket made it."""
         if self.made and self.session_id is not None:
             await self.sessions.close(self.owner, self.session_id)
 
@@ -104,28 +88,24 @@ class Conversation:
         held = await self.sessions.open(self.owner, self.game, options, seed, self.session_id)
         self.made = self.made or self.session_id is None
         self.session_id, self.episode_id = held.stored.id, episode_id or held.stored.generation
-        told = messages.first_metadata(held.live.info())
-        return messages.observation_message(held.live.observation(), None, False, {**told, **self._names()})
+        info = messages.first_metadata(held.live.info())
+        return messages.observation_message(held.live.observation(), None, False, {**info, **self._names()})
 
     async def _step(self, data: dict[str, Any]) -> bytes:
         if self.session_id is None:
             raise Refused(409, "no_episode", "There is no episode yet.", "Send a reset first.", "type")
-        turn, _ = await self.sessions.step(self.owner, self.session_id, _without_metadata(data))
-        return self._told(turn)
+        data.pop("metadata", None)  # OpenEnv's own field, which no game knows
+        turn, _ = await self.sessions.step(self.owner, self.session_id, data)
+        return messages.observation_message(turn.observation, turn.reward, turn.done, {**messages.metadata(turn), **self._names()})
 
     async def _state(self, _: dict[str, Any]) -> bytes:
-        return messages.state_message(messages.state_fields(await self._held(), self.episode_id))
+        held: Held | None = None
+        if self.session_id is not None:
+            held = await self.sessions.held(self.owner, self.session_id)
+        return messages.state_message(messages.state_fields(held, self.episode_id))
 
     async def _rpc(self, data: dict[str, Any]) -> bytes:
         return orjson.dumps({"type": "mcp", "data": await rpc_answer(self.sessions, self.owner, self.game, data)})
-
-    async def _held(self) -> Held | None:
-        return None if self.session_id is None else await self.sessions.held(self.owner, self.session_id)
-
-    def _told(self, turn: Turn | Exception) -> bytes:
-        if isinstance(turn, Exception):
-            return _refusal(turn)
-        return messages.observation_message(turn.observation, turn.reward, turn.done, {**messages.metadata(turn), **self._names()})
 
     def _names(self) -> dict[str, str | None]:
         return {"session_id": self.session_id, "episode_id": self.episode_id}
@@ -145,23 +125,6 @@ def _message(text: bytes, depth: int) -> tuple[str, dict[str, Any]]:
     return kind, data
 
 
-def _without_metadata(action: dict[str, Any]) -> dict[str, Any]:
-    """An action without OpenEnv's own field, which no game knows."""
-    action.pop("metadata", None)
-    return action
-
-
-def _refusal(error: Exception) -> bytes:
-    """What a client is told of an error."""
-    if isinstance(error, Refused):
-        return messages.error_message(error)
-    if isinstance(error, EdgeworthError):
-        return messages.error_message(refusal_of(error))
-    LOG.error("A message on a socket could not be answered.", exc_info=error)
-    said = "The server failed over this message; its log says why."
-    return messages.error_message(Refused(500, "internal", said, "Ask for the state, and go on from there."))
-
-
 class Sockets:
     """All sockets of a worker."""
 
@@ -170,16 +133,21 @@ class Sockets:
         self.rate = Rate(limits.rate, limits.burst)
         self.open = 0
 
-    def route(self, path: str, game: str) -> WebSocketRoute:
-        """The route of a game's sockets."""
+    def routes(self, prefixes: dict[str, str]) -> APIRouter:
+        """The socket of each game, under its prefix."""
+        router = APIRouter()
+        for game, prefix in prefixes.items():
+            router.add_api_websocket_route(f"{prefix}/ws", self._endpoint(game), name=f"{game}_socket")
+        return router
 
+    def _endpoint(self, game: str) -> Callable[[WebSocket], Awaitable[None]]:
         async def endpoint(websocket: WebSocket) -> None:
             await self.serve(websocket, game)
 
-        return WebSocketRoute(path, endpoint, name=f"{game}_socket")
+        return endpoint
 
     async def serve(self, websocket: WebSocket, game: str) -> None:
-        """Converse until one side has had enough."""
+        """Answer messages until one side closes the socket."""
         await websocket.accept()
         self.open += 1
         conversation = Conversation(self.sessions, game, websocket.scope["state"]["owner"], self.limits, self.rate)
@@ -192,7 +160,7 @@ class Sockets:
             self.open -= 1
 
     async def _admit(self, websocket: WebSocket, conversation: Conversation) -> bool:
-        """Let a client in, or tell it why not."""
+        """Accept a client, or close its socket with the reason."""
         try:
             if self.open > self.own.sockets:
                 facts = {"active_sessions": self.open - 1, "max_sessions": self.own.sockets}
@@ -202,62 +170,27 @@ class Sockets:
             if session_id:
                 await conversation.attach(session_id)
         except (Refused, EdgeworthError) as error:
-            refused = error if isinstance(error, Refused) else refusal_of(error)
+            refused = refusal_of(error)
             await websocket.send_text(messages.error_message(refused).decode())
             await websocket.close(REFUSED, refused.code)
             return False
         return True
 
     async def _converse(self, websocket: WebSocket, conversation: Conversation) -> None:
-        watch = IdleWatch(websocket, self.own.idle_seconds)
-
-        def at_once(raw: bytes, reply: Callable[[bytes], None]) -> bool:
-            watch.heard()
-            return conversation.answer_at_once(raw, reply)
-
-        offered = websocket.scope.get("extensions", {}).get(AT_ONCE)
-        if offered is not None:
-            offered(at_once)
-        try:
-            while True:
-                message = await websocket.receive()
-                if message["type"] == "websocket.disconnect":
-                    return
-                watch.heard()
-                text = message.get("text")
-                raw = text.encode("utf-8", "surrogatepass") if text is not None else message["bytes"]
-                if len(raw) > self.limits.body_bytes:
-                    return await websocket.close(TOO_BIG, f"A message has at most {self.limits.body_bytes} bytes.")
-                reply = await conversation.answer(raw)
-                if reply is None:
-                    await conversation.leave()
-                    return await websocket.close()
-                await websocket.send({"type": "websocket.send", "text": reply.decode()})
-        finally:
-            watch.stop()
-
-
-class IdleWatch:
-    """Closes a socket that has been silent for too long; hearing from it costs one look at the clock."""
-
-    def __init__(self, websocket: WebSocket, seconds: float) -> None:
-        self.websocket, self.seconds = websocket, seconds
-        self.loop = asyncio.get_running_loop()
-        self.last = self.loop.time()
-        self._timer = self.loop.call_later(seconds, self._look)
-        self._closing: asyncio.Task[None] | None = None
-
-    def heard(self) -> None:
-        """The socket is alive."""
-        self.last = self.loop.time()
-
-    def stop(self) -> None:
-        """Nobody needs to watch any more."""
-        self._timer.cancel()
-
-    def _look(self) -> None:
-        left = self.last + self.seconds - self.loop.time()
-        if left > 0:
-            self._timer = self.loop.call_later(left, self._look)
-        else:
-            self._closing = asyncio.ensure_future(self.websocket.close(GOING_AWAY, "Nothing was heard for too long."))
+        while True:
+            try:
+                async with asyncio.timeout(self.own.idle_seconds):
+                    message = await websocket.receive()
+            except TimeoutError:
+                return await websocket.close(GOING_AWAY, "Nothing was heard for too long.")
+            if message["type"] == "websocket.disconnect":
+                return
+            text = message.get("text")
+            raw = text.encode("utf-8", "surrogatepass") if text is not None else message["bytes"]
+            if len(raw) > self.limits.body_bytes:
+                return await websocket.close(TOO_BIG, f"A message has at most {self.limits.body_bytes} bytes.")
+            reply = await conversation.answer(raw)
+            if reply is None:
+                await conversation.leave()
+                return await websocket.close()
+            await websocket.send_text(reply.decode())

@@ -1,13 +1,13 @@
-"""Where sessions are kept: openings and logs of actions, in SQLite or PostgreSQL.
+"""The store of sessions: openings and append-only logs of actions, in SQLite or PostgreSQL.
 
-The log only grows, and it says how far a session has come: a step is one statement that appends line n behind line n - 1. Whoever comes
-second with the same n appends nothing, so that any number of workers can serve one store, and what was acknowledged is there whatever
-happens to the worker. `generation` changes whenever a session is opened anew under its old name, so that nobody steps an episode that is
-gone.
+A step is one statement that appends line n behind line n - 1. A second writer with the same n appends nothing, so any number of workers can
+serve one store, and an acknowledged step is there whatever happens to the worker. `generation` changes whenever a session is opened anew
+under its old name, so that no step goes to an episode that was replaced.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 import uuid
@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from edgeworth.server.database import Cursor, Database
+from edgeworth.server.database import Database, Transaction
 from edgeworth.server.live import Opening
 
-DEFAULT_STORE = "sqlite:///runs/sessions.sqlite"
+MOST_LINES = 16
+"""Lines that `GroupCommit` writes in one transaction."""
 
 OPENINGS = """CREATE TABLE IF NOT EXISTS edgeworth_openings (
     id VARCHAR(128) PRIMARY KEY,
@@ -46,7 +47,7 @@ APPEND = (
     " ON CONFLICT (generation, number) DO NOTHING"
 )
 KEEP = " FOR KEY SHARE OF edgeworth_openings"
-"""In PostgreSQL: nobody deletes the session while its log grows."""
+"""In PostgreSQL: keeps the session from being deleted while its log grows."""
 LAST = "(SELECT {} FROM edgeworth_log WHERE edgeworth_log.generation = edgeworth_openings.generation ORDER BY number DESC LIMIT 1)"
 STEPS = f"COALESCE({LAST.format('number + 1')}, 0)"
 TOUCHED = f"COALESCE({LAST.format('written')}, created)"
@@ -65,12 +66,12 @@ FORGET = "DELETE FROM edgeworth_openings WHERE id = :id AND generation = :genera
 FORGET_LOG = "DELETE FROM edgeworth_log WHERE generation = :generation"
 IDLE = f"SELECT id, generation FROM edgeworth_openings WHERE created < :before AND {TOUCHED} < :before LIMIT 1000"
 TAKE = "SELECT 1 FROM edgeworth_openings WHERE id = :id FOR UPDATE"
-"""In PostgreSQL: wait for whoever is stepping the session."""
+"""In PostgreSQL: wait for a step of the session that is being written."""
 FORGET_IDLE = f"{FORGET} AND {TOUCHED} < :before"
 
 
 class Place(NamedTuple):
-    """How far a session has come, and whose it is."""
+    """How far a session has come, and its owner."""
 
     generation: str
     owner: str
@@ -115,10 +116,10 @@ class Stored:
 class Store:
     """Sessions in a database; every method is one transaction, and may be called from any thread."""
 
-    def __init__(self, url: str = DEFAULT_STORE) -> None:
+    def __init__(self, url: str) -> None:
         self.database = Database(url)
         self.local = not self.database.server
-        """Whether a call is a matter of microseconds, not of a network."""
+        """Whether the database is a local file; then a call takes microseconds and may run on the event loop."""
         self.database.create(OPENINGS, OWNERS, LOG)
         self._append = APPEND.format(lock="" if self.local else KEEP)
 
@@ -138,13 +139,13 @@ class Store:
         facts = {"id": session_id, "generation": stored.generation, "owner": owner, "opening": json.dumps(opening.as_dict())}
         written = False
         while not written:  # again only where another worker opened the same name in this moment
-            with self.database.writing() as cursor:
-                before = cursor.execute(PLACE, {"id": session_id}).fetchone()
+            with self.database.writing() as transaction:
+                before = transaction.execute(PLACE, {"id": session_id}).fetchone()
                 if before is not None:
                     if Place(*before).owner != owner:
                         return None
-                    _forget(cursor, session_id, Place(*before).generation)
-                written = cursor.execute(INSERT, {**facts, "now": now}).rowcount > 0
+                    _forget(transaction, session_id, Place(*before).generation)
+                written = transaction.execute(INSERT, {**facts, "now": now}).rowcount > 0
         return stored
 
     def advance(self, session_id: str, generation: str, number: int, action: Any, done: bool) -> bool:
@@ -152,11 +153,11 @@ class Store:
         return self.database.changed(self._append, Line(session_id, generation, number, action, done).values()) > 0
 
     def advance_all(self, lines: Sequence[Line]) -> list[bool]:
-        """The same for lines of different sessions, in one transaction."""
+        """Write lines of different sessions in one transaction; for each, whether it was written."""
         if len(lines) == 1:
             return [self.advance(*lines[0])]
-        with self.database.writing() as cursor:
-            return [cursor.execute(self._append, line.values()).rowcount > 0 for line in lines]
+        with self.database.writing() as transaction:
+            return [transaction.execute(self._append, line.values()).rowcount > 0 for line in lines]
 
     def actions(self, generation: str, first: int = 0) -> list[Any]:
         """The log, from an action on."""
@@ -174,37 +175,72 @@ class Store:
 
     def forget(self, session_id: str, generation: str) -> bool:
         """Delete a session and its log."""
-        with self.database.writing() as cursor:
-            return _forget(cursor, session_id, generation)
+        with self.database.writing() as transaction:
+            return _forget(transaction, session_id, generation)
 
     def expire(self, seconds: float) -> list[str]:
-        """Delete the sessions that nobody has touched for so long; their names."""
+        """Delete the sessions that were not touched for so long; their names."""
         before = time.time() - seconds
-        with self.database.writing() as cursor:
-            idle = cursor.execute(IDLE, {"before": before}).fetchall()
-            return [name for name, generation in idle if self._forget_idle(cursor, name, generation, before)]
+        with self.database.writing() as transaction:
+            idle = transaction.execute(IDLE, {"before": before}).fetchall()
+            return [name for name, generation in idle if self._forget_idle(transaction, name, generation, before)]
 
-    def _forget_idle(self, cursor: Cursor, session_id: str, generation: str, before: float) -> bool:
+    def _forget_idle(self, transaction: Transaction, session_id: str, generation: str, before: float) -> bool:
         """Delete a session, unless it has been touched since it was found idle."""
         if not self.local:
-            cursor.execute(TAKE, {"id": session_id})
-        return _forget(cursor, session_id, generation, before)
+            transaction.execute(TAKE, {"id": session_id})
+        return _forget(transaction, session_id, generation, before)
 
     def check(self) -> None:
         """Raise where the database does not answer."""
         self.database.row("SELECT 1")
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.database.close()
 
 
-def _forget(cursor: Cursor, session_id: str, generation: str, before: float | None = None) -> bool:
-    """Delete a session, if it has not been touched since `before`, and then its log: whoever steps it at the same time waits."""
+class GroupCommit:
+    """Writes the steps made within one turn of the event loop in one transaction, which costs more than the lines in it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: list[tuple[Line, asyncio.Future[bool]]] = []
+
+    async def write(self, line: Line) -> bool:
+        """Write a line of a session that has none waiting; whether it was written, or the store's error."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self.flush)
+        written: asyncio.Future[bool] = loop.create_future()
+        self._waiting.append((line, written))
+        if len(self._waiting) >= MOST_LINES:
+            self.flush()
+        return await written
+
+    def flush(self) -> None:
+        """Write all waiting lines now."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        try:
+            outcomes = self._store.advance_all([line for line, _ in waiting])
+        except Exception as error:
+            for _, written in waiting:
+                if not written.done():
+                    written.set_exception(error)
+            return
+        for (_, written), outcome in zip(waiting, outcomes, strict=True):
+            if not written.done():  # the client may be gone
+                written.set_result(outcome)
+
+
+def _forget(transaction: Transaction, session_id: str, generation: str, before: float | None = None) -> bool:
+    """Delete a session, unless it was touched since `before`, and then its log."""
     statement = FORGET if before is None else FORGET_IDLE
-    if not cursor.execute(statement, {"id": session_id, "generation": generation, "before": before}).rowcount:
+    if not transaction.execute(statement, {"id": session_id, "generation": generation, "before": before}).rowcount:
         return False
-    cursor.execute(FORGET_LOG, {"generation": generation})
+    transaction.execute(FORGET_LOG, {"generation": generation})
     return True
 
 

@@ -1,0 +1,200 @@
+"""Log, metrics and the outermost middleware, which gives every request an id and answers faults.
+
+The log has one JSON object a line, on standard error. Bodies, headers and query strings are never written, and the route's template stands
+for the path, so that nothing a client sends by mistake ends up there.
+
+Several workers write their metrics into one folder (`PROMETHEUS_MULTIPROC_DIR`, which `edgeworth serve` makes), and any of them reports the
+totals. Counts of a worker that died are kept; its gauges are not.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from edgeworth.server.refusals import Refused, refusal_response
+
+LOGGERS = ("uvicorn", "edgeworth.server")
+"""Standard loggers whose records become lines too."""
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+LATENCY = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 4.0, 16.0)
+"""Seconds."""
+UNMATCHED = "(no route)"
+_lowest_level = logging.ERROR
+"""Lines below this level are not written; until `set_up_log` only errors are."""
+
+
+def set_up_log(level: int = logging.INFO) -> None:
+    """Write lines of this level and above; uvicorn's log too."""
+    global _lowest_level
+    _lowest_level = level
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
+
+
+def note(level: int, event: str, /, error: BaseException | None = None, **facts: Any) -> None:
+    """Write a line to the log."""
+    if level >= _lowest_level:
+        sys.stderr.write(_line(time.time(), level, {"event": event, **facts}, error) + "\n")
+
+
+def _line(when: float, level: int, facts: dict[str, Any], error: BaseException | None) -> str:
+    line: dict[str, Any] = {"time": round(when, 3), "level": logging.getLevelName(level).lower(), **facts}
+    if error is not None:
+        line["traceback"] = "".join(traceback.format_exception(error))
+    return orjson.dumps(line, default=str).decode()
+
+
+class JsonLines(logging.Formatter):
+    """Formats a standard log record as a line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        error = record.exc_info[1] if record.exc_info else None
+        return _line(record.created, record.levelno, {"event": "message", "logger": record.name, "message": record.getMessage()}, error)
+
+
+class Reading(NamedTuple):
+    """A gauge and where its value comes from."""
+
+    gauge: Gauge
+    read: Callable[[], float]
+
+
+class Metrics:
+    """The counters of one worker."""
+
+    def __init__(self, games: Iterable[str]) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "edgeworth_requests", "Requests by route and status.", ["route", "method", "status"], registry=self.registry
+        )
+        self.seconds = Histogram("edgeworth_request_seconds", "Seconds to an answer.", ["route"], buckets=LATENCY, registry=self.registry)
+        self.steps = Counter("edgeworth_steps", "Steps made and stored, by game.", ["game"], registry=self.registry)
+        self.refusals = Counter("edgeworth_refusals", "Requests not carried out, by code.", ["code"], registry=self.registry)
+        for game in games:
+            self.steps.labels(game)
+        self._readings: list[Reading] = []
+
+    def watch(self, name: str, says: str, read: Callable[[], float], everywhere: bool = True) -> None:
+        """Show a number that is read when metrics are asked for; `everywhere`: the same for all workers, otherwise they are added up."""
+        mode = "livemostrecent" if everywhere else "livesum"
+        gauge = Gauge(f"edgeworth_{name}", says, multiprocess_mode=mode, registry=self.registry)  # type: ignore[arg-type]
+        self._readings.append(Reading(gauge, read))
+
+    def stepped(self, game: str) -> None:
+        """Count a step."""
+        self.steps.labels(game).inc()
+
+    def sample(self) -> None:
+        """Read all gauges."""
+        for reading in self._readings:
+            reading.gauge.set(reading.read())
+
+    def answered(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self.requests.labels(route, method, status).inc()
+        self.seconds.labels(route).observe(seconds)
+
+    def text(self) -> bytes:
+        """All metrics in Prometheus's format."""
+        self.sample()
+        folder = os.environ.get(METRICS_FOLDER)
+        if folder is None:
+            return generate_latest(self.registry)
+        forget_dead_workers(Path(folder))
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)
+
+
+def forget_dead_workers(folder: Path) -> None:
+    """Drop the gauges of workers that have ended."""
+    for pid in {int(path.stem.rpartition("_")[2]) for path in folder.glob("gauge_live*.db")}:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
+        except PermissionError:
+            continue
+
+
+class Monitor:
+    """The outermost middleware: a request's id, its line in the log, its counts, and the answer to a fault."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, log_requests: bool) -> None:
+        self.app, self.metrics, self.log_requests = app, metrics, log_requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            return await self._socket(scope, receive, send)
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        began, status, request_id = time.perf_counter(), 0, os.urandom(16).hex()
+        state = scope.setdefault("state", {})
+        state["request_id"] = request_id
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", request_id.encode())]}
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_with_id)
+        except Exception as error:
+            note(logging.ERROR, "fault", error, request_id=request_id, route=route_of(scope))
+            if status:
+                raise  # half an answer is out; the connection is closed
+            await refusal_response(fault(), request_id)(scope, receive, send_with_id)
+            state["code"] = "fault"
+        finally:
+            self._record(scope, status, began)
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Log a socket when it is closed or refused."""
+        began, state = time.perf_counter(), scope.setdefault("state", {})
+        state["request_id"] = os.urandom(16).hex()
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            if "code" in state:
+                self.metrics.refusals.labels(state["code"]).inc()
+            facts = {name: state[name] for name in ("owner", "code", "request_id") if name in state}
+            note(logging.INFO, "socket", seconds=round(time.perf_counter() - began, 3), **facts)
+
+    def _record(self, scope: Scope, status: int, began: float) -> None:
+        state, route, method, seconds = scope["state"], route_of(scope), scope["method"], time.perf_counter() - began
+        self.metrics.answered(route, method, status, seconds)
+        if "code" in state:
+            self.metrics.refusals.labels(state["code"]).inc()
+        if self.log_requests:
+            facts = {name: state[name] for name in ("owner", "session", "code") if name in state}
+            facts |= {"ms": round(seconds * 1e3, 3), "request_id": state["request_id"]}
+            note(logging.INFO, "request", method=method, route=route, status=status, **facts)
+
+
+def fault() -> Refused:
+    """The answer to an error that we did not foresee."""
+    return Refused(500, "fault", "The server made a mistake.", "Try again; whoever runs the server finds request_id in its log.")
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route, never the path itself."""
+    return str(getattr(scope.get("route"), "path", UNMATCHED))

@@ -1,0 +1,84 @@
+"""Steps of one turn of the event loop are written together, and each waits for its own result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+import pytest
+
+from edgeworth.server.store import MOST_LINES, GroupCommit, Line
+
+
+class Shelf:
+    """A store that remembers what it was given, or fails."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.fault, self.given = fault, list[list[str]]()
+
+    def advance_all(self, lines: Sequence[Line]) -> list[bool]:
+        self.given.append([line.session_id for line in lines])
+        if self.fault is not None:
+            raise self.fault
+        return [line.number == 0 for line in lines]
+
+
+def line(name: str, number: int = 0) -> Line:
+    return Line(name, "g", number, {}, False)
+
+
+def together(*writes: Coroutine[Any, Any, bool]) -> list[Any]:
+    """The results of writes that begin within one turn of an event loop."""
+
+    async def turn() -> list[Any]:
+        return await asyncio.gather(*writes, return_exceptions=True)
+
+    return asyncio.run(turn())
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def commit(shelf: Shelf) -> GroupCommit:
+    return GroupCommit(shelf)  # type: ignore[arg-type]
+
+
+def test_lines_of_one_turn_are_written_together_and_answered_apart(shelf: Shelf, commit: GroupCommit) -> None:
+    assert together(*(commit.write(line(name, number)) for name, number in (("a", 0), ("b", 3), ("c", 0)))) == [True, False, True]
+    assert shelf.given == [["a", "b", "c"]]
+
+
+def test_a_flush_leaves_nothing_for_the_end_of_the_turn(shelf: Shelf, commit: GroupCommit) -> None:
+    async def flushed() -> bool:
+        commit.flush()
+        return await commit.write(line("a"))
+
+    assert together(commit.write(line("a")), flushed()) == [True, True]
+    assert shelf.given == [["a"], ["a"]]
+
+
+def test_a_turn_with_many_steps_takes_several_transactions(shelf: Shelf, commit: GroupCommit) -> None:
+    count = 2 * MOST_LINES + 3
+    assert together(*(commit.write(line(str(k))) for k in range(count))) == [True] * count
+    assert [len(names) for names in shelf.given] == [MOST_LINES, MOST_LINES, 3]
+
+
+def test_an_error_of_the_store_reaches_all_of_them(shelf: Shelf, commit: GroupCommit) -> None:
+    shelf.fault = OSError("the disk is full")
+    assert together(*(commit.write(line(name)) for name in "ab")) == [shelf.fault, shelf.fault]
+
+
+def test_a_client_that_is_gone_keeps_no_other_from_its_result(shelf: Shelf, commit: GroupCommit) -> None:
+    async def gone() -> bool:
+        task = asyncio.ensure_future(commit.write(line("a")))
+        await asyncio.sleep(0)
+        task.cancel()
+        return await task
+
+    first, second = together(gone(), commit.write(line("b")))
+    assert isinstance(first, asyncio.CancelledError) and second is True
+    assert sorted(name for names in shelf.given for name in names) == ["a", "b"]
