@@ -41,7 +41,7 @@ from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_pr
 from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
 from edgeworth.games.bargaining.rules import SAME_STEP
 from edgeworth.llm.client import Client, Completion, Messages, Sampling
-from edgeworth.llm.pocket import FOLDER, Pocket
+from edgeworth.llm.huggingface import POCKET_FOLDER, Pocket
 from edgeworth.llm.stack import make_client, open_client
 from edgeworth.progress import Progress, silent
 from edgeworth.protocol import Accepted, Schema, parse_reply
@@ -89,7 +89,7 @@ class Task:
 def run(repeats: int = 5, seed: int = 0, model: Path | None = None, progress: Progress = silent) -> dict[str, Any]:
     """Measure everything."""
     torch.set_num_threads(1)
-    folder = FOLDER if model is None else model
+    folder = POCKET_FOLDER if model is None else model
     tasks = {"hints": hint_tasks(seed), "mechanisms": mechanism_tasks(seed)}
     with tempfile.TemporaryDirectory() as place:
         table, written = contenders(folder, tasks, Path(place))
@@ -149,7 +149,7 @@ def contenders(folder: Path, tasks: dict[str, list[Task]], place: Path) -> tuple
     for client in (whole, bare):
         client.check()
     assert bare._loaded is not None
-    bare._loaded.decoder.forces = bare._loaded.decoder.shares = False
+    _slow_down(bare._loaded)
     plain = plain_generation(folder)
     written: dict[str, Write] = {}
     for kind, longest in LONGEST.items():
@@ -163,6 +163,19 @@ def contenders(folder: Path, tasks: dict[str, list[Task]], place: Path) -> tuple
     hits()
     table["cached"] = repeated(_counting(hits))
     return table, written
+
+
+def _slow_down(loaded: Any) -> None:
+    """Let a model write forced tokens itself and read every prompt from its first token, to measure what these two bring."""
+    begin = loaded.constraints.begin
+
+    def begin_unforced(schema: Any) -> Any:
+        constraint = begin(schema)
+        constraint.forced = list
+        return constraint
+
+    loaded.constraints.begin = begin_unforced
+    loaded.decoder.prefixes.shared_by = lambda prompts, read: None
 
 
 def plain_generation(folder: Path) -> Callable[[Sequence[Messages], int], list[str]]:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-from edgeworth.llm.pocket import Pocket
+from edgeworth.llm.huggingface import Pocket
 from edgeworth.training.pocket import read_card
 
 ROOT = Path(__file__).resolve().parents[1]

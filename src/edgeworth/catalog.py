@@ -85,7 +85,7 @@ LLM_CLIENTS = {
     "llama_cpp": "edgeworth.llm.openai_compatible:LlamaCpp",
     "ollama": "edgeworth.llm.openai_compatible:Ollama",
     "openai": "edgeworth.llm.openai_compatible:OpenAI",
-    "pocket": "edgeworth.llm.pocket:Pocket",
+    "pocket": "edgeworth.llm.huggingface:Pocket",
     "scripted": "edgeworth.llm.scripted:Scripted",
     "vllm": "edgeworth.llm.openai_compatible:VLLM",
 }

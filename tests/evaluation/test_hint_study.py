@@ -195,7 +195,7 @@ def test_the_command_draws_both_figures(finished: tuple[Study, Path, dict[str, A
 
 def test_plans_are_asked_for_beforehand_by_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "replies.sqlite"
-    monkeypatch.setattr("edgeworth.llm.pocket.Pocket.complete", lambda self, batch, sampling, within=None: answered(batch))
+    monkeypatch.setattr("edgeworth.llm.huggingface.Pocket.complete", lambda self, batch, sampling, within=None: answered(batch))
     for calls in (16, 0):
         asked = ["hints", "fill", "--scenario", "lewis", "--set", "max_turns=3", "--set", "opens=agent"]
         done = CliRunner().invoke(app, [*asked, "--cache", str(path), "--limit", "8", "--batch-size", "3", "--json"])

@@ -13,8 +13,7 @@ from edgeworth.agents.designers.design_prompt import mechanism_json
 from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.cli import app
 from edgeworth.evaluation.pocket_scores import MARKS, pocket_scores
-from edgeworth.llm.client import Messages
-from edgeworth.llm.counters import Counted
+from edgeworth.llm.client import Counted, Messages
 from edgeworth.llm.scripted import Scripted
 from edgeworth.training.pocket import read_card, write_scores
 

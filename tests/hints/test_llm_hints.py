@@ -23,8 +23,7 @@ from edgeworth.games.bargaining.hint_prompt import REQUIRED, batch_variables
 from edgeworth.games.bargaining.hint_reply import legal_json_schema
 from edgeworth.games.bargaining.hints import Hint
 from edgeworth.games.bargaining.vocabulary import Act
-from edgeworth.llm.client import Client, Completion, Failure, Sampling
-from edgeworth.llm.counters import Counted
+from edgeworth.llm.client import Client, Completion, Counted, Failure, Sampling
 from edgeworth.llm.retry import Retry
 from edgeworth.llm.scripted import Scripted
 from edgeworth.protocol import Reason

@@ -7,49 +7,49 @@ import math
 import pytest
 import torch
 
-from edgeworth.llm.local.choice import Dice, choose, log_probabilities, nucleus
+from edgeworth.llm.local.decoding import Sampler, choose, log_probabilities, nucleus
 
 LOGITS = torch.log(torch.tensor([[0.5, 0.0, 0.3, 0.2]]))
 
 
-def draws(dice: Dice, count: int = 2000) -> list[int]:
-    return [choose(LOGITS, [dice], [position])[0] for position in range(count)]
+def draws(samplers: Sampler, count: int = 2000) -> list[int]:
+    return [choose(LOGITS, [samplers], [position])[0] for position in range(count)]
 
 
 def test_greedy_takes_the_likeliest() -> None:
-    assert set(draws(Dice.of(0.0, None, 1, "a"), 20)) == {0}
+    assert set(draws(Sampler.of(0.0, None, 1, "a"), 20)) == {0}
 
 
 def test_draws_follow_the_probabilities_and_never_what_is_forbidden() -> None:
-    drawn = draws(Dice.of(1.0, None, 1, "a"))
+    drawn = draws(Sampler.of(1.0, None, 1, "a"))
     assert [drawn.count(token) / len(drawn) for token in range(4)] == pytest.approx([0.5, 0.0, 0.3, 0.2], abs=0.04)
 
 
 def test_temperature_flattens_and_sharpens() -> None:
-    hot, cold = draws(Dice.of(2.0, None, 1, "a")), draws(Dice.of(0.2, None, 1, "a"))
+    hot, cold = draws(Sampler.of(2.0, None, 1, "a")), draws(Sampler.of(0.2, None, 1, "a"))
     assert hot.count(3) > 450 and cold.count(3) < 40
 
 
 def test_top_p_keeps_the_smallest_set_that_holds_so_much() -> None:
-    assert set(draws(Dice.of(1.0, 0.8, 1, "a"), 300)) == {0, 2}
-    assert set(draws(Dice.of(1.0, 0.01, 1, "a"), 50)) == {0}
+    assert set(draws(Sampler.of(1.0, 0.8, 1, "a"), 300)) == {0, 2}
+    assert set(draws(Sampler.of(1.0, 0.01, 1, "a"), 50)) == {0}
     assert nucleus(torch.tensor([[0.5, 0.5, 0.0]]).double(), torch.tensor([0.5])).tolist() == [[0.5, 0.0, 0.0]]
 
 
 def test_a_draw_is_a_function_of_seed_conversation_and_position() -> None:
-    one = draws(Dice.of(1.0, None, 1, "a"), 50)
-    assert one == draws(Dice.of(1.0, None, 1, "a"), 50)
-    assert one != draws(Dice.of(1.0, None, 2, "a"), 50) and one != draws(Dice.of(1.0, None, 1, "b"), 50)
+    one = draws(Sampler.of(1.0, None, 1, "a"), 50)
+    assert one == draws(Sampler.of(1.0, None, 1, "a"), 50)
+    assert one != draws(Sampler.of(1.0, None, 2, "a"), 50) and one != draws(Sampler.of(1.0, None, 1, "b"), 50)
 
 
 def test_without_a_seed_the_dice_fall_differently_every_time() -> None:
-    assert draws(Dice.of(1.0, None, None, "a"), 50) != draws(Dice.of(1.0, None, None, "a"), 50)
+    assert draws(Sampler.of(1.0, None, None, "a"), 50) != draws(Sampler.of(1.0, None, None, "a"), 50)
 
 
 def test_rows_choose_for_themselves() -> None:
-    dice = [Dice.of(0.0, None, 1, "a"), Dice.of(1.0, None, 1, "a"), Dice.of(1.0, 0.5, 1, "a")]
-    together = choose(LOGITS.repeat(3, 1), dice, [5, 6, 7])
-    assert together == [choose(LOGITS, [die], [position])[0] for die, position in zip(dice, (5, 6, 7), strict=True)]
+    samplers = [Sampler.of(0.0, None, 1, "a"), Sampler.of(1.0, None, 1, "a"), Sampler.of(1.0, 0.5, 1, "a")]
+    together = choose(LOGITS.repeat(3, 1), samplers, [5, 6, 7])
+    assert together == [choose(LOGITS, [sampler], [position])[0] for sampler, position in zip(samplers, (5, 6, 7), strict=True)]
 
 
 def test_log_probabilities_are_those_of_what_was_allowed() -> None:

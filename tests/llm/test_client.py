@@ -63,7 +63,7 @@ def test_a_role_that_no_conversation_has_is_answered_with_its_neighbour() -> Non
     ("options", "words"),
     [
         ({"temperature": -0.1}, "temperature is -0.1; expected 0.0 to 2.0"),
-        ({"temperature": float("nan")}, "temperature is nan"),
+        ({"temperature": float("nan")}, "temperature is not a number"),
         ({"max_tokens": 0}, "max_tokens is 0; expected 1 or more"),
         ({"top_p": 0.0}, "top_p is 0.0; expected more than 0.0"),
         ({"stop": "END"}, "stop is 'END'; expected a list of texts"),

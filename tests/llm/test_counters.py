@@ -9,8 +9,7 @@ from pathlib import Path
 from conversations import GREEDY, ask
 
 from edgeworth.llm.cache import Cache
-from edgeworth.llm.client import Completion, Failure
-from edgeworth.llm.counters import Counted, Counters, quantile
+from edgeworth.llm.client import Completion, Counted, Counters, Failure, quantile
 from edgeworth.llm.scripted import Scripted
 
 

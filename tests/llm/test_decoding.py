@@ -18,8 +18,8 @@ from local_prompts import Moment, hint_moments, mechanism_moments
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from edgeworth.llm.client import Client, Completion, Failure, Message, Sampling
-from edgeworth.llm.grammar import grammar_of, schema_text
 from edgeworth.llm.huggingface import HuggingFace
+from edgeworth.llm.local.grammar import grammar_of, schema_text
 from edgeworth.protocol import Accepted, parse_reply
 
 MANY = Sampling(max_tokens=400)
@@ -45,7 +45,7 @@ class Reference:
 
     def constrained(self, moment: Moment) -> tuple[str, list[float]]:
         """The greedy reply under a grammar, and the log-probability of each of its tokens."""
-        matcher = llguidance.LLMatcher(self.table, grammar_of(schema_text(moment.json_schema)).lark)
+        matcher = llguidance.LLMatcher(self.table, grammar_of(schema_text(moment.json_schema)))
         prompt, reply, scores = self.prompt(moment.messages), list[int](), list[float]()
         while True:
             forced = matcher.compute_ff_tokens()[:1]

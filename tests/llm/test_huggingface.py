@@ -15,8 +15,7 @@ from tiny_model import write_tiny_model
 
 from edgeworth.errors import EdgeworthError, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
 from edgeworth.llm.client import Completion, Failure, Message, Sampling
-from edgeworth.llm.huggingface import HuggingFace
-from edgeworth.llm.pocket import FOLDER, Pocket
+from edgeworth.llm.huggingface import POCKET_FOLDER, HuggingFace, Pocket
 from edgeworth.llm.stack import make_client, open_client
 
 HUB_NAME = "Qwen/Qwen2.5-1.5B-Instruct"
@@ -58,7 +57,7 @@ def test_a_model_of_the_hub_is_known_by_name_and_revision() -> None:
 
 
 def test_the_pocket_model_is_known_by_its_content_wherever_it_is(tiny_folder: Path) -> None:
-    assert Pocket().name.startswith("pocket") and str(FOLDER) not in Pocket().name
+    assert Pocket().name.startswith("pocket") and str(POCKET_FOLDER) not in Pocket().name
     assert Pocket(tiny_folder).name == HuggingFace(tiny_folder).name.replace("huggingface/", "pocket/")
 
 

@@ -16,7 +16,7 @@ from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.games.bargaining.hint_prompt import hint_variables, load_hint_prompt
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.llm.client import Completion, Sampling
-from edgeworth.llm.pocket import Pocket
+from edgeworth.llm.huggingface import Pocket
 from edgeworth.protocol import Accepted, parse_reply
 
 MOMENTS = [*hint_moments(16, 2), *mechanism_moments(4)]

@@ -17,9 +17,8 @@ from conversations import ask, texts
 from local_prompts import hint_moments
 
 from edgeworth.llm.client import Completion, Failure, Sampling
-from edgeworth.llm.huggingface import HuggingFace
+from edgeworth.llm.huggingface import POCKET_FOLDER, HuggingFace, Pocket
 from edgeworth.llm.openai_compatible import VLLM
-from edgeworth.llm.pocket import FOLDER, Pocket
 from edgeworth.llm.stack import open_client
 from edgeworth.protocol import Accepted, parse_reply
 
@@ -89,9 +88,9 @@ def test_the_server_of_transformers_gives_the_hints_of_the_pocket_model(tmp_path
     port, moments = free_port(), hint_moments(4)
     batch = [moment.messages for moment in moments]
     (tmp_path / "hub").mkdir()
-    serve = [str(Path(sys.executable).with_name("transformers")), "serve", str(FOLDER), "--device", "cpu", "--dtype", "float32"]
+    serve = [str(Path(sys.executable).with_name("transformers")), "serve", str(POCKET_FOLDER), "--device", "cpu", "--dtype", "float32"]
     with running([*serve, "--port", str(port)], port, "/health", tmp_path) as address:
-        client = open_client("llama_cpp", model=str(FOLDER), base_url=address, cache=tmp_path / "replies.sqlite")
+        client = open_client("llama_cpp", model=str(POCKET_FOLDER), base_url=address, cache=tmp_path / "replies.sqlite")
         client.check()
         replies = client.complete(batch, Sampling(max_tokens=64))
         client.complete(batch[:1], Sampling(max_tokens=64))

@@ -9,9 +9,8 @@ import pytest
 from conversations import GREEDY, ask, texts
 
 from edgeworth.errors import InvalidOption
-from edgeworth.llm.client import Client, Failure, Messages, Reason, Reply, Sampling, Samplings
-from edgeworth.llm.counters import Counters
-from edgeworth.llm.failures import retry_after_seconds
+from edgeworth.llm.chat_format import retry_after_seconds
+from edgeworth.llm.client import Client, Counters, Failure, Messages, Reason, Reply, Sampling, Samplings
 from edgeworth.llm.retry import WORTH_RETRYING, Retry, backoff
 from edgeworth.llm.scripted import Scripted
 

@@ -22,7 +22,7 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
 from edgeworth.games.bargaining.hint_reply import hint_schema
 from edgeworth.llm.client import Completion, Sampling
-from edgeworth.llm.pocket import FOLDER
+from edgeworth.llm.huggingface import POCKET_FOLDER
 from edgeworth.llm.stack import make_client
 from edgeworth.protocol import Accepted, parse_reply
 from edgeworth.training.pocket import (
@@ -193,5 +193,5 @@ def test_the_model_in_the_box_is_small_and_says_what_it_is_and_is_not() -> None:
     assert card["command"] == "edgeworth pocket train" and card["hardware"] and card["training_seconds"] > 0
     assert {f"{game}_{what}" for game in GAMES for what in ("held_out_loss", "agreement")} == set(card["held_out"])
     assert {"hint_legality", "mechanism_legality", "hint_over_bayes", "mechanism_score"} <= set(card["scores"])
-    assert (FOLDER / "model.safetensors").stat().st_size <= 16_000_000
+    assert (POCKET_FOLDER / "model.safetensors").stat().st_size <= 16_000_000
     assert card["settings"] == json.loads(json.dumps(dataclasses.asdict(load_settings(Path("configs/pocket_config.yaml")))))

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 from edgeworth import catalog
 from edgeworth.errors import InvalidOption, UnknownKey
-from edgeworth.llm.client import Client, Failure, Reply
-from edgeworth.llm.counters import Counted
+from edgeworth.llm.client import Client, Counted, Failure, Reply
 from edgeworth.llm.stack import open_client
 from edgeworth.protocol import Accepted, Reason, Rejection, Schema, parse_reply
 

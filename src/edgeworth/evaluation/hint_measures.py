@@ -37,8 +37,7 @@ from edgeworth.evaluation.statistics import Estimate, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hints import Hint, Hints
 from edgeworth.games.bargaining.vocabulary import ONGOING
-from edgeworth.llm.client import Completion, Messages, Reply
-from edgeworth.llm.counters import QUANTILES, quantile
+from edgeworth.llm.client import QUANTILES, Completion, Messages, Reply, quantile
 from edgeworth.progress import Progress, silent
 from edgeworth.training.pocket_split import held_out
 

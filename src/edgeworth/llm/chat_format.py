@@ -1,26 +1,54 @@
-"""The chat-completions format: what a request says, and what a body that came back means.
+"""The chat-completions format: what a request says, and what a body, a status or a broken connection means.
 
-What comes back is data from outside: any body at all becomes a `Completion` or a `Failure`, and nothing is raised.
+What comes back is data from outside: any body at all becomes a `Completion` or a `Failure`, and nothing is raised. Errors are told apart by
+HTTP status, by the code that servers put into the body, and by the kind of broken connection.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
+from email.utils import parsedate_to_datetime
 from typing import Any
 
-from edgeworth.llm.client import Completion, Failure, Messages, Reply, Sampling, TokenLogprob
-from edgeworth.llm.providers import Provider, Structured
+from edgeworth.llm.client import Completion, Failure, Messages, Reason, Reply, Sampling, Structured, TokenLogprob
 
 SHOWN = 80
 SCHEMA_NAME = "reply"
 
+STATUS_REASONS: dict[int, Reason] = {
+    401: "unauthorized",
+    403: "unauthorized",
+    404: "unknown_model",
+    408: "timeout",
+    409: "conflict",
+    413: "too_long",
+    429: "rate_limited",
+}
+"""Any other 4xx is a bad request, any 5xx an error of the server."""
 
-def request_of(provider: Provider, structured: Structured, model: str, messages: Messages, sampling: Sampling) -> dict[str, Any]:
+CODE_REASONS: dict[str, Reason] = {
+    "insufficient_quota": "out_of_quota",
+    "context_length_exceeded": "too_long",
+    "exceed_context_size_error": "too_long",
+    "model_not_found": "unknown_model",
+    "model_decommissioned": "unknown_model",
+    "json_validate_failed": "bad_reply",
+}
+"""Codes in a body that say more than its status."""
+
+TOO_LONG = re.compile(r"context.{0,20}(length|size|window)", re.IGNORECASE)
+NOT_REACHED = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol")
+UNREADABLE = ("DecodingError", "TooManyRedirects")
+
+
+def request_of(length_field: str, structured: Structured, model: str, messages: Messages, sampling: Sampling) -> dict[str, Any]:
     """The request for one conversation; what the sampling leaves open is not mentioned."""
     request: dict[str, Any] = {
         "model": model,
         "messages": [{"role": message.role, "content": message.content} for message in messages],
-        provider.length_field: sampling.max_tokens,
+        length_field: sampling.max_tokens,
     }
     optional = {"temperature": sampling.temperature, "seed": sampling.seed, "top_p": sampling.top_p}
     request |= {name: value for name, value in optional.items() if value is not None}
@@ -78,3 +106,46 @@ def shown(value: object) -> str:
     """The beginning of what came, on one line and in quotes."""
     text = " ".join(str(value).split())
     return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")
+
+
+def status_reason(status: int, codes: Iterable[str], told: str) -> Reason:
+    """Why a server answered with an error."""
+    for code in codes:
+        if code in CODE_REASONS:
+            return CODE_REASONS[code]
+    if status >= 500:
+        return "server_error"
+    if status == 400 and TOO_LONG.search(told):
+        return "too_long"
+    return STATUS_REASONS.get(status, "bad_request")
+
+
+def connection_reason(kind: str) -> Reason:
+    """Why a connection failed, by the name of the error's class."""
+    if kind in NOT_REACHED:
+        return "unreachable"
+    if kind.endswith("Timeout"):
+        return "timeout"
+    return "bad_reply" if kind in UNREADABLE else "dropped"
+
+
+def retry_after_seconds(header: str | None, now: float) -> float | None:
+    """What a Retry-After header asks for, in seconds from `now` (Unix time): it names seconds or an HTTP date."""
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - now
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if seconds < float("inf") else None
+
+
+def words_of(body: object) -> str:
+    """What a server says about an error."""
+    if isinstance(body, dict):
+        message = body.get("message") or body.get("detail") or body.get("error") or ""
+        return words_of(message) if isinstance(message, dict) else str(message)
+    return body if isinstance(body, str) else ""

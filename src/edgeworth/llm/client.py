@@ -4,19 +4,29 @@ Batch first: a caller with one prompt sends a batch of one. A reply is a `Comple
 prompt does not lose the batch, and whoever asked decides what a missing reply means. Only what no reply could mend is raised: an
 option that makes no sense, a key that is missing, a package that is not installed.
 
-Clients are wrapped, not extended: `retry.Retry`, `cache.Cache` and `counters.Counted` are clients around a client.
+Clients are wrapped, not extended: `retry.Retry`, `cache.Cache` and `Counted` are clients around a client. `Counted` belongs outside every
+other wrapper, where a cached reply and one that took three tries are one prompt each; tokens and seconds are counted only where a model
+was asked.
 """
 
 from __future__ import annotations
 
+import math
+import threading
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
+
+from pydantic import BeforeValidator, Field
 
 from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.validation import between, settings
 
 Role = Literal["system", "user", "assistant"]
+Structured = Literal["json_schema", "json_object", "none"]
+"""How a server is asked for JSON: by schema, as any JSON object, or by the prompt alone."""
 
 Reason = Literal[
     "timeout",
@@ -52,39 +62,30 @@ Messages: TypeAlias = Sequence[Message]
 """A conversation, oldest message first."""
 
 
-@dataclass(frozen=True)
+def _texts(value: object) -> object:
+    if isinstance(value, list | tuple) and all(isinstance(text, str) and text for text in value):
+        return value
+    raise InvalidOption(f"stop is {value!r}; expected a list of texts.")
+
+
+@settings
 class Sampling:
     """How a reply is drawn; one for all conversations of a batch, or one each where their schemas differ."""
 
-    temperature: float | None = 0.0
+    temperature: Annotated[float | None, between(0.0, 2.0)] = 0.0
     """0 is greedy; None leaves it to the server, for models that accept no temperature."""
-    max_tokens: int = 256
+    max_tokens: Annotated[int, Field(ge=1)] = 256
     """Longest reply."""
-    stop: tuple[str, ...] = ()
+    stop: Annotated[tuple[str, ...], BeforeValidator(_texts)] = ()
     """Texts that end a reply."""
     seed: int | None = None
     """For servers that honour one; another seed is also another entry in a cache."""
-    top_p: float | None = None
+    top_p: Annotated[float | None, Field(gt=0.0, le=1.0)] = None
     """Draw from the smallest set of tokens with this much probability."""
     json_schema: Mapping[str, Any] | None = None
     """What the reply must look like, where the server can enforce it."""
     logprobs: bool = False
     """Return the log-probability of every token of the reply."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "stop", _texts("stop", self.stop))
-        if self.temperature is not None and not 0.0 <= self.temperature <= 2.0:
-            raise InvalidOption(f"temperature is {self.temperature}; expected 0.0 to 2.0.")
-        if self.top_p is not None and not 0.0 < self.top_p <= 1.0:
-            raise InvalidOption(f"top_p is {self.top_p}; expected more than 0.0, and 1.0 at most.")
-        if self.max_tokens < 1:
-            raise InvalidOption(f"max_tokens is {self.max_tokens}; expected 1 or more.")
-
-
-def _texts(option: str, value: object) -> tuple[str, ...]:
-    if isinstance(value, list | tuple) and all(isinstance(text, str) and text for text in value):
-        return tuple(value)
-    raise InvalidOption(f"{option} is {value!r}; expected a list of texts.")
 
 
 class TokenLogprob(NamedTuple):
@@ -183,3 +184,82 @@ class Wrapper(Client):
 
     def close(self) -> None:
         self.client.close()
+
+
+# Counters
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+LATENCIES_KEPT = 4096
+"""Quantiles are those of the latest replies, so that the memory of a long run does not grow."""
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of the values does not exceed."""
+    return ordered[max(1, math.ceil(share * len(ordered))) - 1]
+
+
+class Counters:
+    """What happened so far; safe for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._totals: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
+        self._rejections: Counter[str] = Counter()
+        self._latencies: deque[float] = deque(maxlen=LATENCIES_KEPT)
+
+    def observe(self, replies: Sequence[Reply]) -> None:
+        """Count the replies to a batch of prompts."""
+        with self._lock:
+            for reply in replies:
+                self._totals["prompts"] += 1
+                if not isinstance(reply, Completion):
+                    self._failures[reply.reason] += 1
+                elif reply.cached:
+                    self._totals["cache_hits"] += 1
+                else:
+                    self._totals["prompt_tokens"] += reply.prompt_tokens
+                    self._totals["completion_tokens"] += reply.completion_tokens
+                    self._latencies.append(reply.seconds)
+
+    def retried(self, prompts: int) -> None:
+        """Count prompts that were asked once more."""
+        with self._lock:
+            self._totals["retries"] += prompts
+
+    def spared(self, prompts: int) -> None:
+        """Count prompts that were not sent, because the server had just failed."""
+        with self._lock:
+            self._totals["spared"] += prompts
+
+    def rejected(self, reason: str) -> None:
+        """Count a reply that arrived and was no legal action."""
+        with self._lock:
+            self._rejections[reason] += 1
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything counted so far; `calls` are the prompts that a model was asked, `latency` is in seconds per answered prompt."""
+        with self._lock:
+            ordered = sorted(self._latencies)
+            names = ("prompts", "cache_hits", "retries", "spared", "prompt_tokens", "completion_tokens")
+            totals = {name: self._totals[name] for name in names}
+            return {
+                **totals,
+                "calls": totals["prompts"] - totals["cache_hits"] - totals["spared"] + totals["retries"],
+                "failures": dict(sorted(self._failures.items())),
+                "rejections": dict(sorted(self._rejections.items())),
+                "latency": {name: quantile(ordered, share) for name, share in QUANTILES.items()} if ordered else {},
+            }
+
+
+class Counted(Wrapper):
+    """Counts what passes through."""
+
+    def __init__(self, client: Client, counters: Counters | None = None) -> None:
+        super().__init__(client)
+        self.counters = Counters() if counters is None else counters
+
+    def complete(self, batch: Sequence[Messages], sampling: Samplings, within: float | None = None) -> list[Reply]:
+        replies = self.client.complete(batch, sampling, within)
+        self.counters.observe(replies)
+        return replies

@@ -1,13 +1,14 @@
 """A local language model: any causal model from a folder or from the Hugging Face hub, asked in batches, on CPU or GPU.
 
-A schema is always met: replies are decoded under its grammar (`local.constraint`), what can only be said in one way is appended without
-asking the model, and what the prompts of a batch share is read once (`local.packing`). torch and transformers (extra `llm`) are imported
+A schema is always met: replies are decoded under its grammar (`local.grammar`), what can only be said in one way is appended without
+asking the model, and what the prompts of a batch share is read once (`local.prefixes`). torch and transformers (extra `llm`) are imported
 when the model is first needed, so that a client can be made, named and replayed without them; `check` loads the model, and every call
 after it only asks.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import threading
 import time
@@ -16,15 +17,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from edgeworth.errors import InvalidOption, MissingExtra, UnknownName
+from edgeworth.errors import InvalidOption, MissingExtra, ModelUnavailable, UnknownName
 from edgeworth.llm.client import Client, Completion, Failure, Messages, Reply, Sampling, Samplings, TokenLogprob, sampling_each
-from edgeworth.llm.model_folder import digest
 
 if TYPE_CHECKING:
     from edgeworth.llm.local.decoding import Row
     from edgeworth.llm.local.loading import LocalModel
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+POCKET_FOLDER = Path(__file__).resolve().parents[1] / "checkpoints" / "pocket"
+WEIGHTS = "*.safetensors"
+SMALL_FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+"""Files beside the weights that decide replies."""
+PAGE = 2**16
+PAGES = 512
+"""A file of up to 32 MiB is read whole."""
 
 
 class HuggingFace(Client):
@@ -133,8 +140,7 @@ class HuggingFace(Client):
             return Failure("bad_request", f"The chat template of {self._called()} refuses this conversation ({error}); {remedy}.")
 
     def _row(self, loaded: LocalModel, text: str, prompt: list[int], sampling: Sampling) -> Row | Failure:
-        from edgeworth.llm.local.choice import Dice
-        from edgeworth.llm.local.decoding import Row
+        from edgeworth.llm.local.decoding import Row, Sampler
 
         if not prompt:
             return Failure("bad_request", f"The conversation is empty; {self._called()} needs at least one message.")
@@ -146,9 +152,9 @@ class HuggingFace(Client):
                 "shorten it or its history.",
             )
         temperature = loaded.temperature if sampling.temperature is None else sampling.temperature
-        dice = Dice.of(temperature, sampling.top_p, sampling.seed, text)
+        sampler = Sampler.of(temperature, sampling.top_p, sampling.seed, text)
         constraint = None if sampling.json_schema is None else loaded.constraints.begin(sampling.json_schema)
-        return Row(prompt, dice, min(sampling.max_tokens, room), constraint, sampling.stop, sampling.logprobs)
+        return Row(prompt, sampler, min(sampling.max_tokens, room), constraint, sampling.stop, sampling.logprobs)
 
     def _reply(self, loaded: LocalModel, row: Row, sampling: Sampling, started: float) -> Reply:
         if row.finish is None:
@@ -166,3 +172,57 @@ def _need(*packages: str) -> None:
     for package in packages:
         if importlib.util.find_spec(package) is None:
             raise MissingExtra("A local language model", f"the `{package}` package", "llm")
+
+
+class Pocket(HuggingFace):
+    """The pocket model: our own small language model, in the package, offline; trained to write hints and mechanisms.
+
+    It is the default language model: nothing to download, no key, no server, and quick on one core.
+    """
+
+    def __init__(
+        self, model: str | Path | None = None, device: str = "auto", dtype: Dtype = "auto", batch_size: int = 16, threads: int = 1
+    ) -> None:
+        """`model` is a folder that `edgeworth pocket train` has written; None is the one in the package."""
+        super().__init__(POCKET_FOLDER if model is None else model, None, device, dtype, batch_size, threads)
+
+    @cached_property
+    def name(self) -> str:
+        """The model by a digest of its content, wherever the package is installed."""
+        if self.model != str(POCKET_FOLDER):
+            return self._name("pocket/")
+        return self._name("") if POCKET_FOLDER.is_dir() else "pocket"
+
+    def _find(self) -> Path:
+        if not Path(self.model).is_dir():
+            raise ModelUnavailable(
+                "unknown_model",
+                f"There is no pocket model at {self.model}; install the package whole, or train one with `edgeworth pocket train`.",
+            )
+        return super()._find()
+
+    def _called(self) -> str:
+        return "the pocket model"
+
+
+def digest(folder: Path) -> str:
+    """Twelve characters that change with the files that decide replies, so that a cache tells retrained models apart.
+
+    Of a large file, pages spread over its whole length are read: training moves every weight.
+    """
+    found = hashlib.sha256()
+    weights = sorted(folder.glob(WEIGHTS))
+    for path in [*(folder / name for name in SMALL_FILES), *weights]:
+        if path.is_file():
+            found.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            _read_into(found, path)
+    return found.hexdigest()[:12]
+
+
+def _read_into(found: hashlib._Hash, path: Path) -> None:
+    size = path.stat().st_size
+    pages = -(-size // PAGE)
+    with path.open("rb") as file:
+        for place in range(min(pages, PAGES)):
+            file.seek(place * PAGE if pages <= PAGES else place * (size - PAGE) // (PAGES - 1))
+            found.update(file.read(PAGE))

@@ -21,10 +21,17 @@ from urllib.parse import urlsplit
 
 from edgeworth.errors import InvalidOption, MissingExtra, ModelUnavailable, UnknownName, nearest
 from edgeworth.llm import providers
-from edgeworth.llm.chat_format import completion_of, listed_models, request_of
-from edgeworth.llm.client import Client, Failure, Message, Messages, Reply, Sampling, Samplings, sampling_each
-from edgeworth.llm.failures import Server, connection_reason, failure_of_status
-from edgeworth.llm.providers import Provider, Structured
+from edgeworth.llm.chat_format import (
+    completion_of,
+    connection_reason,
+    listed_models,
+    request_of,
+    retry_after_seconds,
+    status_reason,
+    words_of,
+)
+from edgeworth.llm.client import Client, Failure, Message, Messages, Reply, Sampling, Samplings, Structured, sampling_each
+from edgeworth.llm.providers import Provider, Server
 
 CONNECT_SECONDS = 5.0
 CHECK_SECONDS = 10.0
@@ -139,7 +146,7 @@ class OpenAICompatible(Client):
         seconds = min(self.timeout, stop_at - started)
         if seconds <= 0.0:
             return server.failure("timeout", 0.0)
-        request = request_of(self.provider, self.structured, self.model, messages, sampling)
+        request = request_of(self.provider.length_field, self.structured, self.model, messages, sampling)
         body = self._body(lambda timeout: sdk.chat.completions.with_streaming_response.create(**request, timeout=timeout), seconds)
         if isinstance(body, Failure):
             return body
@@ -163,7 +170,7 @@ class OpenAICompatible(Client):
                         return server.failure("timeout", time.monotonic() - started)
             return server.without_key(b"".join(pieces).decode("utf-8", "replace"))
         except openai.APIStatusError as error:
-            return failure_of_status(error, server, time.monotonic() - started)
+            return _failure_of_status(error, server, time.monotonic() - started)
         except openai.APIConnectionError as error:
             return server.failure(connection_reason(type(error.__cause__).__name__), time.monotonic() - started)
         except Exception as error:
@@ -179,6 +186,14 @@ class OpenAICompatible(Client):
                 server = Server(self.provider, self.base_url, self.model, self.key_variable, key)
                 self._held = (os.getpid(), _sdk_client(self.base_url, key), server)
             return self._held[1], self._held[2]
+
+
+def _failure_of_status(error: Any, server: Server, seconds: float) -> Failure:
+    """The failure behind an error status (`openai.APIStatusError`)."""
+    status, told = int(error.status_code), words_of(error.body)
+    reason = status_reason(status, (str(error.code), str(error.type)), told)
+    wait = retry_after_seconds(error.response.headers.get("retry-after"), time.time())
+    return server.failure(reason, seconds, status, told, wait)
 
 
 def _openai() -> Any:

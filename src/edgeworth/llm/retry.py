@@ -18,8 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from edgeworth.errors import InvalidOption
-from edgeworth.llm.client import Client, Failure, Messages, Reply, Samplings, Wrapper, sampling_each
-from edgeworth.llm.counters import Counters
+from edgeworth.llm.client import Client, Counters, Failure, Messages, Reply, Samplings, Wrapper, sampling_each
 from edgeworth.seeding import checked_seed, fresh_seed, generator
 
 WORTH_RETRYING = frozenset(("timeout", "rate_limited", "server_error", "conflict", "dropped", "unreachable"))

@@ -9,8 +9,7 @@ from typing import Any
 from edgeworth import catalog
 from edgeworth.errors import InvalidOption, UnknownKey
 from edgeworth.llm.cache import Cache
-from edgeworth.llm.client import Client
-from edgeworth.llm.counters import Counted, Counters
+from edgeworth.llm.client import Client, Counted, Counters
 from edgeworth.llm.retry import Retry
 
 

@@ -23,7 +23,7 @@ from edgeworth.config import load_yaml
 from edgeworth.errors import DataError, InvalidOption, MissingExtra
 from edgeworth.files import csv_text, write_json, write_whole
 from edgeworth.games.auction.vocabulary import RULES
-from edgeworth.llm.pocket import FOLDER
+from edgeworth.llm.huggingface import POCKET_FOLDER
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, Rows
 from edgeworth.validation import build
@@ -376,7 +376,7 @@ def save(folder: Path, corpus: Corpus, trained: Trained, settings: PocketSetting
 
 def read_card(folder: Path | None = None) -> dict[str, Any]:
     """The card of a model that was trained here."""
-    path = (FOLDER if folder is None else folder) / CARD
+    path = (POCKET_FOLDER if folder is None else folder) / CARD
     try:
         card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -391,7 +391,7 @@ def market_rules(card: Mapping[str, Any]) -> int:
 
 def write_scores(folder: Path | None, scores: Mapping[str, Any]) -> None:
     """Put what was measured onto a model's card."""
-    write_card(FOLDER if folder is None else folder, {**read_card(folder), "scores": scores})
+    write_card(POCKET_FOLDER if folder is None else folder, {**read_card(folder), "scores": scores})
 
 
 def write_card(folder: Path, card: Mapping[str, Any]) -> None:

@@ -31,8 +31,7 @@ from edgeworth.games.bargaining.hint_prompt import AGREES_FROM, batch_variables,
 from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
 from edgeworth.games.bargaining.hints import Hint, Hints
 from edgeworth.games.bargaining.talks import triple_of
-from edgeworth.llm.client import Client, Failure, Messages, Reply, Sampling
-from edgeworth.llm.counters import Counted
+from edgeworth.llm.client import Client, Counted, Failure, Messages, Reply, Sampling
 from edgeworth.llm.prompt import Prompt
 from edgeworth.llm.retry import WORTH_RETRYING
 from edgeworth.protocol import Accepted, Rejection

@@ -1,12 +1,17 @@
 """Decoding: replies to a batch of prompts, one pass through the model for every choice that is left to it.
 
 A pass appends to every row what is due: the rest of its prompt, the tokens that its grammar forces, the token it has just chosen. A row
-whose grammar is complete leaves without another pass; the others go on until their end token, a stop text, or their last token. Rows are
-told apart only by what they hold, so a batch of one and a batch of sixteen write the same.
+whose grammar is complete leaves without another pass; the others go on until their end token, a stop text, or their last token.
+
+A token is chosen greedily, or drawn by temperature and top-p. A draw is a pure function of (seed, conversation, position), so a reply
+depends neither on what else is in the batch nor on earlier calls, up to the rounding of floating point. Log-probabilities are those of
+temperature 1 among the tokens that were allowed.
 """
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,17 +21,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgeworth.llm.local.beginnings import Beginnings, Tokens, groups
-from edgeworth.llm.local.choice import Dice, choose, log_probabilities
-from edgeworth.llm.local.constraint import Constraint
-from edgeworth.llm.local.packing import Beginning, Run
+from edgeworth.llm.local.grammar import Constraint
+from edgeworth.llm.local.kv_cache import Run
+from edgeworth.llm.local.prefixes import Prefix, PrefixCache, Tokens, groups
 
+TWO_TO_MINUS_64 = 2.0**-64
 THINNED = 0.5
-"""Rows that have finished are forgotten when no more than this share of the remembered ones is left."""
+"""Finished rows are dropped from the cache when no more than this share of its rows is still being written."""
 
 
-class Memory(Protocol):
-    """What the rows of a batch remember of their tokens."""
+class KeyValueCache(Protocol):
+    """The keys and values of a batch's rows, as far as they were read."""
 
     lengths: list[int]
 
@@ -34,13 +39,36 @@ class Memory(Protocol):
         """Append the runs, and return the logits after the last token of each."""
         ...
 
-    def kept(self, rows: Sequence[int]) -> None:
-        """Forget all rows but these, which are then counted from 0."""
+    def keep(self, rows: Sequence[int]) -> None:
+        """Drop all rows but these, which are then numbered from 0."""
         ...
 
-    def beginning_with(self, tokens: Tokens) -> Beginning:
-        """What the first row has read, as a beginning to share."""
+    def prefix_with(self, tokens: Tokens) -> Prefix:
+        """The shared prefix, lengthened by what the first row has read."""
         ...
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """How the tokens of one row are drawn."""
+
+    temperature: float
+    """0 is greedy."""
+    top_p: float
+    key: bytes
+
+    @classmethod
+    def of(cls, temperature: float, top_p: float | None, seed: int | None, conversation: str) -> Sampler:
+        """The sampler of a conversation; without a seed it draws differently every time."""
+        if seed is None:
+            return cls(temperature, 1.0 if top_p is None else top_p, secrets.token_bytes(16))
+        key = hashlib.blake2b(f"{seed}\0{conversation}".encode(), digest_size=16).digest()
+        return cls(temperature, 1.0 if top_p is None else top_p, key)
+
+    def chance(self, position: int) -> float:
+        """A number in [0, 1) for a position of the reply."""
+        drawn = hashlib.blake2b(position.to_bytes(8, "little"), key=self.key, digest_size=8).digest()
+        return min(int.from_bytes(drawn, "little") * TWO_TO_MINUS_64, 1.0 - 2.0**-53)
 
 
 @dataclass
@@ -48,7 +76,7 @@ class Row:
     """One reply on its way."""
 
     prompt: Tokens
-    dice: Dice
+    sampler: Sampler
     most: int
     """Tokens that the reply may have."""
     constraint: Constraint | None = None
@@ -87,14 +115,12 @@ class Vocabulary:
 class Decoder:
     """Writes replies with one model."""
 
-    def __init__(self, vocabulary: Vocabulary, remember: Callable[[Beginning | None, int], Memory], batch_size: int) -> None:
-        """`remember` makes the memory of a batch, over a beginning, for a number of rows."""
+    def __init__(self, vocabulary: Vocabulary, new_cache: Callable[[Prefix | None, int], KeyValueCache], batch_size: int) -> None:
+        """`new_cache` makes the cache of a batch, over a prefix, for a number of rows."""
         self.vocabulary = vocabulary
-        self.remember = remember
+        self.new_cache = new_cache
         self.batch_size = batch_size
-        self.beginnings = Beginnings()
-        self.forces = self.shares = True
-        """Whether forced tokens are appended at once, and whether beginnings are shared; off only to measure what that brings."""
+        self.prefixes = PrefixCache()
 
     @torch.inference_mode()
     def write(self, rows: Sequence[Row], stop_at: float = float("inf")) -> None:
@@ -107,25 +133,25 @@ class Decoder:
         started = time.monotonic()
         if started >= stop_at:
             return
-        beginning = self.beginnings.shared_by([row.prompt for row in rows], self._read) if self.shares else None
-        shared = len(beginning) if beginning is not None else 0
+        prefix = self.prefixes.shared_by([row.prompt for row in rows], self._read)
+        shared = len(prefix) if prefix is not None else 0
         for row in rows:
             row.due = list(row.prompt[shared:])
-        memory = self.remember(beginning, len(rows))
-        remembered = list(rows)
-        while writing := self._still_writing(remembered, started):
+        cache = self.new_cache(prefix, len(rows))
+        cached = list(rows)
+        while writing := self._still_writing(cached, started):
             if time.monotonic() >= stop_at:
                 return
-            if len(writing) <= THINNED * len(remembered):
-                memory.kept(writing)
-                remembered, writing = [remembered[i] for i in writing], list(range(len(writing)))
-            logits = memory.run([(i, remembered[i].due) for i in writing])
-            self._choose([remembered[i] for i in writing], logits)
+            if len(writing) <= THINNED * len(cached):
+                cache.keep(writing)
+                cached, writing = [cached[i] for i in writing], list(range(len(writing)))
+            logits = cache.run([(i, cached[i].due) for i in writing])
+            self._choose([cached[i] for i in writing], logits)
 
-    def _read(self, beginning: Beginning | None, tokens: Tokens) -> Beginning:
-        memory = self.remember(beginning, 1)
-        memory.run([(0, tokens)])
-        return memory.beginning_with([*(beginning.tokens if beginning is not None else ()), *tokens])
+    def _read(self, prefix: Prefix | None, tokens: Tokens) -> Prefix:
+        cache = self.new_cache(prefix, 1)
+        cache.run([(0, tokens)])
+        return cache.prefix_with([*(prefix.tokens if prefix is not None else ()), *tokens])
 
     def _still_writing(self, rows: Sequence[Row], started: float) -> list[int]:
         """The rows that need the model, after what is forced was appended."""
@@ -142,7 +168,7 @@ class Decoder:
     def _advance(self, row: Row) -> None:
         """Append what is forced, and see whether the reply is at its end."""
         if row.constraint is not None:
-            forced = row.constraint.forced() if self.forces else []
+            forced = row.constraint.forced()
             row.append(forced, [0.0] * len(forced))
             if row.finish is None and row.constraint.finished():
                 row.finish = "stop"
@@ -172,7 +198,7 @@ class Decoder:
                 logits.masked_fill_(forbidden, -torch.inf)
             else:
                 logits[bound] = logits[bound].masked_fill(forbidden, -torch.inf)
-        tokens = choose(logits, [row.dice for row in rows], [len(row.tokens) for row in rows])
+        tokens = choose(logits, [row.sampler for row in rows], [len(row.tokens) for row in rows])
         scores = log_probabilities(logits, tokens) if any(row.logprobs for row in rows) else [0.0] * len(rows)
         for row, token, score in zip(rows, tokens, scores, strict=True):
             row.due = []
@@ -183,3 +209,33 @@ class Decoder:
                 row.append([token], [score])
                 if row.constraint is not None:
                     row.constraint.consume(token)
+
+
+def choose(logits: Tensor, samplers: Sequence[Sampler], positions: Sequence[int]) -> list[int]:
+    """A token for every row of logits; what is not allowed there is -inf."""
+    chosen = logits.argmax(dim=-1)
+    drawing = [row for row, sampler in enumerate(samplers) if sampler.temperature > 0.0]
+    if drawing:
+        temperatures = logits.new_tensor([samplers[row].temperature for row in drawing])
+        shares = torch.softmax(logits[drawing] / temperatures[:, None], dim=-1).double()
+        if any(samplers[row].top_p < 1.0 for row in drawing):
+            shares = nucleus(shares, shares.new_tensor([samplers[row].top_p for row in drawing]))
+        heap = shares.cumsum(dim=-1)
+        chances = heap.new_tensor([samplers[row].chance(positions[row]) for row in drawing])
+        drawn = torch.searchsorted(heap, (chances * heap[:, -1])[:, None], right=True)[:, 0]
+        chosen[drawing] = drawn.clamp(max=logits.shape[-1] - 1)
+    return [int(token) for token in chosen.tolist()]
+
+
+def nucleus(shares: Tensor, top_p: Tensor) -> Tensor:
+    """The shares of the smallest sets that hold so much probability; nothing for the others."""
+    ordered, order = shares.sort(dim=-1, descending=True)
+    before = ordered.cumsum(dim=-1) - ordered
+    kept = ordered.masked_fill(before >= top_p[:, None], 0.0)
+    return torch.zeros_like(shares).scatter(-1, order, kept)
+
+
+def log_probabilities(logits: Tensor, tokens: Sequence[int]) -> list[float]:
+    """The log-probability of the token that each row chose."""
+    chosen = logits.gather(1, torch.tensor(tokens, device=logits.device)[:, None])[:, 0]
+    return [min(0.0, float(value)) for value in (chosen - logits.logsumexp(dim=-1)).tolist()]

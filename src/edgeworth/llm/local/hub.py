@@ -13,7 +13,6 @@ from pathlib import Path
 from huggingface_hub import HfApi, errors, snapshot_download
 
 from edgeworth.errors import ModelUnavailable
-from edgeworth.llm.model_folder import checked_folder
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 NEEDED = ["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt"]
@@ -36,6 +35,17 @@ def find_model(model: str, revision: str | None) -> Path:
             f"There is no folder {model}; expected a folder with a model, or a name on the hub such as Qwen/Qwen2.5-1.5B-Instruct.",
         )
     return _downloaded(model, revision) or _download(model, revision)
+
+
+def checked_folder(folder: Path) -> Path:
+    """A folder that holds a model, or what it lacks."""
+    if not (folder / "config.json").is_file():
+        raise ModelUnavailable("unknown_model", f"{folder} holds no config.json; expected a folder that `save_pretrained` has written.")
+    if not any(folder.glob("*.safetensors")):
+        raise ModelUnavailable("unknown_model", f"{folder} holds no weights; expected model.safetensors beside its config.json.")
+    if not (folder / "tokenizer_config.json").is_file() and not (folder / "tokenizer.json").is_file():
+        raise ModelUnavailable("unknown_model", f"{folder} holds no tokenizer; save the model's tokenizer into it (`save_pretrained`).")
+    return folder
 
 
 def _downloaded(model: str, revision: str | None) -> Path | None:

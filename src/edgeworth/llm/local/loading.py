@@ -17,13 +17,13 @@ from transformers.utils import logging
 from edgeworth.errors import InvalidOption, ModelUnavailable
 from edgeworth.llm.client import Messages
 from edgeworth.llm.local.attention import ATTENTION
-from edgeworth.llm.local.constraint import Constraints
-from edgeworth.llm.local.decoding import Decoder, Memory, Vocabulary
-from edgeworth.llm.local.packing import Beginning, PackedMemory
-from edgeworth.llm.local.padding import PaddedMemory
+from edgeworth.llm.local.decoding import Decoder, KeyValueCache, Vocabulary
+from edgeworth.llm.local.grammar import Constraints
+from edgeworth.llm.local.kv_cache import PackedCache, PaddedCache
+from edgeworth.llm.local.prefixes import Prefix
 
 PACKABLE = {"full_attention", "sliding_attention"}
-"""Kinds of layers that `packing` knows."""
+"""Kinds of layers that `PackedCache` serves."""
 UNBOUNDED = 10**9
 
 
@@ -35,6 +35,8 @@ class LocalModel:
     model: Any
     tokenizer: Any
     batch_size: int
+    packed: bool
+    """Whether its attention is ours (`attention.py`)."""
 
     @cached_property
     def context(self) -> int:
@@ -59,7 +61,7 @@ class LocalModel:
     @cached_property
     def decoder(self) -> Decoder:
         """What writes its replies."""
-        return Decoder(Vocabulary(self.ends, len(self.tokenizer), self.text), self.remember, self.batch_size)
+        return Decoder(Vocabulary(self.ends, len(self.tokenizer), self.text), self.new_cache, self.batch_size)
 
     @cached_property
     def constraints(self) -> Constraints:
@@ -67,13 +69,13 @@ class LocalModel:
         end = self.tokenizer.eos_token_id
         return Constraints(self.tokenizer, self.model.get_output_embeddings().weight.shape[0], min(self.ends) if end is None else end)
 
-    def remember(self, beginning: Beginning | None, rows: int) -> Memory:
-        """The memory of a batch."""
-        kind = PackedMemory if self.model.config._attn_implementation == ATTENTION else PaddedMemory
-        return kind(self.model, beginning, rows)
+    def new_cache(self, prefix: Prefix | None, rows: int) -> KeyValueCache:
+        """The key-value cache of a batch."""
+        kind = PackedCache if self.packed else PaddedCache
+        return kind(self.model, prefix, rows)
 
     def text(self, tokens: Sequence[int]) -> str:
-        """What tokens say."""
+        """The text of tokens."""
         said: str = self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return said
 
@@ -106,7 +108,8 @@ def load(folder: Path, name: str, device: str, dtype: str, batch_size: int) -> L
         told = " ".join(str(error).split())[:200]
         raise ModelUnavailable("unknown_model", f"{name} cannot be loaded as a causal language model: {told}") from error
     model.to(place).eval().requires_grad_(False)
-    if is_packable(model):
+    packed = is_packable(model)
+    if packed:
         model.set_attn_implementation(ATTENTION)
     elif kinds_of_layers(model) != {"full_attention"}:
         raise ModelUnavailable(
@@ -114,7 +117,7 @@ def load(folder: Path, name: str, device: str, dtype: str, batch_size: int) -> L
             f"{name} remembers in a way that cannot be batched here ({', '.join(sorted(kinds_of_layers(model)))}); "
             "serve it, for example with vLLM, and use the client `vllm`.",
         )
-    return LocalModel(name, model, tokenizer, batch_size)
+    return LocalModel(name, model, tokenizer, batch_size, packed)
 
 
 def is_packable(model: Any) -> bool:
@@ -124,7 +127,7 @@ def is_packable(model: Any) -> bool:
 
 
 def kinds_of_layers(model: Any) -> set[str]:
-    """How the layers of a model remember."""
+    """How the layers of a model read earlier tokens."""
     config = model.config.get_text_config()
     if getattr(model, "_is_stateful", False):
         return {"recurrent"}

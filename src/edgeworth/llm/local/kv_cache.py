@@ -1,10 +1,10 @@
-"""One pass over ragged rows: the new tokens of all conversations in one packed sequence, over a beginning that they share.
+"""The key-value cache of a batch of conversations, over a prefix that they share.
 
-Conversations differ in how many tokens they append at a time: a long prompt here, a forced run there, one sampled token elsewhere. Packed
-end to end as a single sequence they cost what they have, without padding. Each row keeps keys and values of its own; those of the shared
-beginning exist once and are read by all, as in Hydragen (Juravsky et al. 2024): one matrix product for all rows instead of one for each.
-
-The attention (`attention.py`) is registered with transformers, and serves every architecture that lets its attention be exchanged.
+Conversations differ in how many tokens they append at a time: a long prompt here, a forced run there, one sampled token elsewhere. In
+`PackedCache` these are packed end to end into a single sequence, without padding. Each row keeps keys and values of its own; those of the
+shared prefix exist once and are read by all, as in Hydragen (Juravsky et al. 2024): one matrix product for all rows, not one for each.
+Its attention (`attention.py`) is registered with transformers, and serves every architecture that lets its attention be exchanged;
+`PaddedCache` serves the others.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import DynamicCache
 
+from edgeworth.llm.local.prefixes import Prefix
+
 SPARE = 48
-"""Slots by which the rows' memory grows at least."""
+"""Slots by which a row's cache grows at least."""
 FEW = 8
 """Tokens per run up to which runs are stored all at once, and not one by one."""
 
@@ -30,25 +32,8 @@ Run = tuple[int, Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """A shared beginning: for every layer its keys (heads, width, tokens) and its values (heads, tokens, width)."""
-
-    tokens: tuple[int, ...]
-    layers: tuple[tuple[Tensor, Tensor], ...]
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def cut(self, length: int) -> Beginning:
-        """Its first tokens; nothing is copied."""
-        if length == len(self.tokens):
-            return self
-        return Beginning(self.tokens[:length], tuple((keys[..., :length], values[:, :length]) for keys, values in self.layers))
-
-
-@dataclass(frozen=True)
 class Placed:
-    """Where one run is: its row, its packed place, its length, and the memory that its row has afterwards."""
+    """Where one run is: its row, its packed place, its length, and the slots that its row has filled afterwards."""
 
     row: int
     begin: int
@@ -65,12 +50,12 @@ class Step:
     columns: Tensor
     """Its place within the run of its row."""
     slots: Tensor
-    """Its place in the memory of its row, behind the shared beginning."""
+    """Its slot in the cache of its row, behind the shared prefix."""
     runs: tuple[Placed, ...]
     width: int
     """Tokens of the longest run."""
     used: int
-    """Slots of the memory that are in use afterwards."""
+    """Slots of the cache that are in use afterwards."""
 
     @cached_property
     def hidden(self) -> Tensor:
@@ -78,26 +63,26 @@ class Step:
         return torch.arange(self.used, device=self.slots.device) > self.slots[:, None]
 
 
-class PackedMemory(DynamicCache):
-    """What the rows of a batch remember; the model hands its keys and values to `update`, the attention reads them."""
+class PackedCache(DynamicCache):
+    """The cache of a batch without padding; the model hands its keys and values to `update`, the attention reads them."""
 
-    def __init__(self, model: Any, beginning: Beginning | None, rows: int) -> None:
+    def __init__(self, model: Any, prefix: Prefix | None, rows: int) -> None:
         super().__init__()
         self.model = model
-        self.beginning = beginning
-        self.shared = len(beginning) if beginning is not None else 0
+        self.prefix = prefix
+        self.shared = len(prefix) if prefix is not None else 0
         self.lengths = [0] * rows
         self.own: list[tuple[Tensor, Tensor]] = []
         """For every layer the rows' keys (rows, heads, width, slots) and values (rows, heads, slots, width)."""
         self.step: Step | None = None
-        self._benches: dict[str, Tensor] = {}
+        self._workspaces: dict[str, Tensor] = {}
 
-    def bench(self, name: str, like: Tensor, *shape: int) -> Tensor:
+    def workspace(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """Room for an intermediate result, the same for all layers, so that it stays in the processor's cache; it is not cleared."""
         size = math.prod(shape)
-        if name not in self._benches or self._benches[name].numel() < size:
-            self._benches[name] = like.new_empty(size + size // 4)
-        return self._benches[name][:size].view(shape)
+        if name not in self._workspaces or self._workspaces[name].numel() < size:
+            self._workspaces[name] = like.new_empty(size + size // 4)
+        return self._workspaces[name][:size].view(shape)
 
     def run(self, runs: Sequence[Run]) -> Tensor:
         """Append the runs, and return the logits after the last token of each."""
@@ -111,7 +96,7 @@ class PackedMemory(DynamicCache):
             past_key_values=self,
             use_cache=True,
             logits_to_keep=torch.tensor([placed.begin + placed.length - 1 for placed in self.step.runs], device=device),
-            memory=self,
+            packed_cache=self,
         )
         logits: Tensor = answer.logits[0]
         return logits.float()
@@ -152,19 +137,73 @@ class PackedMemory(DynamicCache):
                 values[run.row, :, slots] = value_states[0, :, packed]
         return key_states, value_states
 
-    def kept(self, rows: Sequence[int]) -> None:
-        """Forget all rows but these, which are then counted from 0."""
+    def keep(self, rows: Sequence[int]) -> None:
+        """Drop all rows but these, which are then numbered from 0."""
         chosen = torch.tensor(rows, device=self.model.device)
         self.own = [(keys.index_select(0, chosen), values.index_select(0, chosen)) for keys, values in self.own]
         self.lengths = [self.lengths[row] for row in rows]
 
-    def beginning_with(self, tokens: Sequence[int]) -> Beginning:
-        """The shared beginning, lengthened by what the first row has appended to it."""
+    def prefix_with(self, tokens: Sequence[int]) -> Prefix:
+        """The shared prefix, lengthened by what the first row has read."""
         layers, length = [], self.lengths[0]
         for layer, (keys, values) in enumerate(self.own):
             new_keys, new_values = keys[0, :, :, :length], values[0, :, :length]
-            if self.beginning is not None:
-                old_keys, old_values = self.beginning.layers[layer]
+            if self.prefix is not None:
+                old_keys, old_values = self.prefix.layers[layer]
                 new_keys, new_values = torch.cat([old_keys, new_keys], dim=2), torch.cat([old_values, new_values], dim=1)
             layers.append((new_keys.contiguous(), new_values.contiguous()))
-        return Beginning(tuple(tokens), tuple(layers))
+        return Prefix(tuple(tokens), tuple(layers))
+
+
+class PaddedCache:
+    """The cache of a batch for architectures whose attention cannot be exchanged: rows padded to one length, the prefix copied into each.
+
+    Slower than `PackedCache`, but it needs nothing of a model beyond an attention mask, explicit positions and a cache that grows.
+    """
+
+    def __init__(self, model: Any, prefix: Prefix | None, rows: int) -> None:
+        self.model = model
+        self.prefix = prefix
+        self.shared = len(prefix) if prefix is not None else 0
+        self.lengths = [0] * rows
+        self.cache = DynamicCache()
+        self.seen = torch.ones((rows, self.shared), dtype=torch.long, device=model.device)
+        for layer, (keys, values) in enumerate(prefix.layers if prefix is not None else ()):
+            keys = keys.transpose(1, 2)
+            self.cache.update(keys.expand(rows, *keys.shape), values.expand(rows, *values.shape), layer)
+
+    def run(self, runs: Sequence[Run]) -> Tensor:
+        """Append the runs, and return the logits after the last token of each."""
+        device, rows = self.model.device, len(self.lengths)
+        width = max(len(tokens) for _, tokens in runs)
+        tokens = torch.zeros((rows, width), dtype=torch.long)
+        seen, positions = torch.zeros_like(tokens), torch.zeros_like(tokens)
+        for row, run in runs:
+            tokens[row, : len(run)] = torch.tensor(run)
+            seen[row, : len(run)] = 1
+            begin = self.shared + self.lengths[row]
+            positions[row] = torch.arange(begin, begin + width).clamp(max=begin + len(run) - 1)
+            self.lengths[row] += len(run)
+        self.seen = torch.cat([self.seen, seen.to(device)], dim=1)
+        answer = self.model(
+            input_ids=tokens.to(device),
+            attention_mask=self.seen,
+            position_ids=positions.to(device),
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        last = torch.tensor([[row, len(run) - 1] for row, run in runs], device=device)
+        logits: Tensor = answer.logits[last[:, 0], last[:, 1]]
+        return logits.float()
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Drop all rows but these, which are then numbered from 0."""
+        chosen = torch.tensor(rows, device=self.model.device)
+        self.cache.batch_select_indices(chosen)
+        self.seen = self.seen.index_select(0, chosen)
+        self.lengths = [self.lengths[row] for row in rows]
+
+    def prefix_with(self, tokens: Sequence[int]) -> Prefix:
+        """The shared prefix, lengthened by what the first row has read."""
+        layers: Any = self.cache.layers
+        return Prefix(tuple(tokens), tuple((layer.keys[0].transpose(1, 2), layer.values[0]) for layer in layers))

@@ -1,4 +1,4 @@
-"""One pass over ragged rows and a shared beginning gives what a plain model gives for every row alone, whatever the architecture."""
+"""One pass over ragged rows and a shared prefix gives what a plain model gives for every row alone, whatever the architecture."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from torch import Tensor
 
 from edgeworth.llm.local import attention
 from edgeworth.llm.local.attention import ATTENTION
+from edgeworth.llm.local.kv_cache import PackedCache, PaddedCache
 from edgeworth.llm.local.loading import is_packable, kinds_of_layers
-from edgeworth.llm.local.packing import PackedMemory
-from edgeworth.llm.local.padding import PaddedMemory
 
 SMALL: dict[str, Any] = {
     "vocab_size": 120,
@@ -52,7 +51,7 @@ def tokens(count: int, seed: int) -> list[int]:
     return torch.randint(3, 119, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
 
 
-BEGINNING = tokens(40, 0)
+PREFIX = tokens(40, 0)
 ENDINGS = [tokens(9, 1), tokens(3, 2), tokens(14, 3)]
 RUNS = [(0, tokens(1, 4)), (1, tokens(4, 5)), (2, tokens(12, 6))]
 LAST = [(0, tokens(3, 7)), (1, tokens(1, 8))]
@@ -63,23 +62,23 @@ def plain(model: Any, *prompts: list[int]) -> Tensor:
 
 
 def assert_agrees(kind: Any, model: Any, expected: list[Tensor]) -> None:
-    """Read a beginning, share a part of it, append ragged runs, forget a row, go on."""
-    memory = kind(model, None, 1)
-    found = [memory.run([(0, BEGINNING)])]
-    memory = kind(model, memory.beginning_with(BEGINNING).cut(30), 3)
-    found.append(memory.run([(row, BEGINNING[30:] + ending) for row, ending in enumerate(ENDINGS)]))
-    found.append(memory.run(RUNS))
-    memory.kept([2, 0])
-    found.append(memory.run(LAST))
+    """Read a prefix, share a part of it, append ragged runs, forget a row, go on."""
+    cache = kind(model, None, 1)
+    found = [cache.run([(0, PREFIX)])]
+    cache = kind(model, cache.prefix_with(PREFIX).cut(30), 3)
+    found.append(cache.run([(row, PREFIX[30:] + ending) for row, ending in enumerate(ENDINGS)]))
+    found.append(cache.run(RUNS))
+    cache.keep([2, 0])
+    found.append(cache.run(LAST))
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
 def expected_logits(model: Any) -> list[Tensor]:
-    prompts = [BEGINNING + ending for ending in ENDINGS]
+    prompts = [PREFIX + ending for ending in ENDINGS]
     longer = [prompt + run for prompt, (_, run) in zip(prompts, RUNS, strict=True)]
     last = [longer[2] + LAST[0][1], longer[0] + LAST[1][1]]
-    return [plain(model, BEGINNING), plain(model, *prompts), plain(model, *longer), plain(model, *last)]
+    return [plain(model, PREFIX), plain(model, *prompts), plain(model, *longer), plain(model, *last)]
 
 
 @pytest.fixture(autouse=True)
@@ -96,22 +95,22 @@ def test_packed_rows_agree_with_the_plain_model(kind: str, scores: int, monkeypa
     expected = expected_logits(model)
     assert is_packable(model)
     model.set_attn_implementation(ATTENTION)
-    assert_agrees(PackedMemory, model, expected)
+    assert_agrees(PackedCache, model, expected)
 
 
 @pytest.mark.parametrize("kind", [*PADDED, "Llama"])
 def test_padded_rows_agree_with_the_plain_model(kind: str) -> None:
     model = tiny_model(kind, (PADDED | PACKED)[kind])
     assert kinds_of_layers(model) == {"full_attention"} and is_packable(model) == (kind == "Llama")
-    assert_agrees(PaddedMemory, model, expected_logits(model))
+    assert_agrees(PaddedCache, model, expected_logits(model))
 
 
 def test_a_cut_beginning_is_a_view_of_the_whole() -> None:
     model = tiny_model("Llama", GROUPED)
     model.set_attn_implementation(ATTENTION)
-    memory = PackedMemory(model, None, 1)
-    memory.run([(0, BEGINNING)])
-    whole = memory.beginning_with(BEGINNING)
+    cache = PackedCache(model, None, 1)
+    cache.run([(0, PREFIX)])
+    whole = cache.prefix_with(PREFIX)
     cut = whole.cut(10)
-    assert (len(cut), cut.tokens) == (10, tuple(BEGINNING[:10]))
+    assert (len(cut), cut.tokens) == (10, tuple(PREFIX[:10]))
     assert cut.layers[0][0].data_ptr() == whole.layers[0][0].data_ptr() and whole.cut(40) is whole

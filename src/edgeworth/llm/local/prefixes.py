@@ -1,27 +1,45 @@
-"""Shared beginnings: which prompts begin alike, and the keys and values of beginnings that were read before.
+"""Shared prefixes: which prompts begin alike, and the keys and values of prefixes that were read before.
 
 The system message is the same in every prompt of a kind, and by far the longest part of it. Prompts are sorted into groups that share a
-beginning; the beginning is read once, kept, and found again by the next call. A kept beginning serves every prompt that agrees with its
-first tokens.
+prefix; the prefix is read once, kept, and found again by the next call. It serves every prompt that agrees with its first tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from edgeworth.llm.local.packing import Beginning
+from torch import Tensor
 
 WORTH_SHARING = 32
 """Tokens from which it pays to keep prompts together."""
 KEPT = 6
-"""Beginnings that are kept; the least used goes first."""
+"""PrefixCache that are kept; the least used goes first."""
 
 Tokens = Sequence[int]
-Reader = Callable[[Beginning | None, Tokens], Beginning]
-"""Reads tokens on top of a beginning, and returns the longer one."""
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """A shared prefix: for every layer its keys (heads, width, tokens) and its values (heads, tokens, width)."""
+
+    tokens: tuple[int, ...]
+    layers: tuple[tuple[Tensor, Tensor], ...]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def cut(self, length: int) -> Prefix:
+        """Its first tokens; nothing is copied."""
+        if length == len(self.tokens):
+            return self
+        return Prefix(self.tokens[:length], tuple((keys[..., :length], values[:, :length]) for keys, values in self.layers))
+
+
+Reader = Callable[[Prefix | None, Tokens], Prefix]
+"""Reads tokens on top of a prefix, and returns the longer one."""
 
 
 def common_length(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
@@ -32,7 +50,7 @@ def common_length(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
 
 
 def groups(prompts: Sequence[Tokens]) -> list[list[int]]:
-    """The prompts, by number, in groups that begin alike; those that share with nobody form one group."""
+    """The prompts, by number, in groups that begin alike; those that share none form one group."""
     arrays = [np.asarray(prompt, np.int64) for prompt in prompts]
     order = sorted(range(len(prompts)), key=lambda i: tuple(prompts[i]))
     found: list[list[int]] = []
@@ -46,26 +64,26 @@ def groups(prompts: Sequence[Tokens]) -> list[list[int]]:
     return [*together, sorted(alone)] if alone else together
 
 
-class Beginnings:
-    """Beginnings that were read before."""
+class PrefixCache:
+    """PrefixCache that were read before."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[NDArray[np.int64], Beginning]] = []
+        self._kept: list[tuple[NDArray[np.int64], Prefix]] = []
 
-    def shared_by(self, prompts: Sequence[Tokens], read: Reader) -> Beginning | None:
-        """What these prompts have in common, read or remembered; it leaves every prompt at least one token of its own.
+    def shared_by(self, prompts: Sequence[Tokens], read: Reader) -> Prefix | None:
+        """What these prompts have in common, read or cached; it leaves every prompt at least one token of its own.
 
-        A kept beginning that is somewhat shorter than what they share is taken as it is, where reading on costs more than it saves.
+        A kept prefix that is somewhat shorter than what they share is taken as it is, where reading on costs more than it saves.
         """
         arrays = [np.asarray(prompt, np.int64) for prompt in prompts]
         wanted = min([*(common_length(arrays[0], other) for other in arrays[1:]), *(len(each) - 1 for each in arrays)])
         if wanted < WORTH_SHARING:
             return None
         known, best = 0, None
-        for tokens, beginning in self._kept:
+        for tokens, prefix in self._kept:
             length = common_length(tokens, arrays[0][:wanted])
             if length > known:
-                known, best = length, beginning
+                known, best = length, prefix
         if best is not None and 2 * known >= wanted and (len(prompts) - 1) * (wanted - known) < 2 * WORTH_SHARING:
             self._used(best)
             return best.cut(known)
@@ -77,9 +95,5 @@ class Beginnings:
             self._used(best)
         return read_now
 
-    def _used(self, beginning: Beginning) -> None:
-        self._kept.sort(key=lambda entry: entry[1] is beginning)
-
-    def forget(self) -> None:
-        """Let go of everything."""
-        self._kept.clear()
+    def _used(self, prefix: Prefix) -> None:
+        self._kept.sort(key=lambda entry: entry[1] is prefix)

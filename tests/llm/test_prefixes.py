@@ -1,4 +1,4 @@
-"""Shared beginnings: which prompts belong together, and how little is read twice."""
+"""Shared prefixes: which prompts belong together, and how little is read twice."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from edgeworth.llm.local.beginnings import KEPT, Beginnings, groups
-from edgeworth.llm.local.packing import Beginning
+from edgeworth.llm.local.prefixes import KEPT, Prefix, PrefixCache, groups
 
 HINTS, MECHANISMS = list(range(100)), list(range(500, 700))
 
@@ -18,10 +17,10 @@ class Reader:
     def __init__(self) -> None:
         self.read: list[int] = []
 
-    def __call__(self, beginning: Beginning | None, tokens: Sequence[int]) -> Beginning:
+    def __call__(self, prefix: Prefix | None, tokens: Sequence[int]) -> Prefix:
         self.read.append(len(tokens))
-        known = [*(beginning.tokens if beginning is not None else ()), *tokens]
-        return Beginning(tuple(known), ((torch.zeros(1, 2, len(known)), torch.zeros(1, len(known), 2)),))
+        known = [*(prefix.tokens if prefix is not None else ()), *tokens]
+        return Prefix(tuple(known), ((torch.zeros(1, 2, len(known)), torch.zeros(1, len(known), 2)),))
 
 
 def test_prompts_that_begin_alike_form_a_group_and_the_others_one_of_their_own() -> None:
@@ -31,47 +30,47 @@ def test_prompts_that_begin_alike_form_a_group_and_the_others_one_of_their_own()
 
 
 def test_what_a_batch_shares_is_read_once_and_found_again() -> None:
-    reader, beginnings = Reader(), Beginnings()
-    first = beginnings.shared_by([[*HINTS, 1, 1], [*HINTS, 2, 2]], reader)
-    again = beginnings.shared_by([[*HINTS, 3, 3], [*HINTS, 4, 4]], reader)
+    reader, prefixes = Reader(), PrefixCache()
+    first = prefixes.shared_by([[*HINTS, 1, 1], [*HINTS, 2, 2]], reader)
+    again = prefixes.shared_by([[*HINTS, 3, 3], [*HINTS, 4, 4]], reader)
     assert first is not None and again is not None and first.tokens == again.tokens == tuple(HINTS)
     assert reader.read == [100]
 
 
 def test_a_beginning_is_cut_where_a_new_prompt_parts_from_it() -> None:
-    reader, beginnings = Reader(), Beginnings()
-    alone = beginnings.shared_by([[*HINTS, 1, 1, 1]], reader)
-    other = beginnings.shared_by([[*HINTS, 2, 2, 2]], reader)
+    reader, prefixes = Reader(), PrefixCache()
+    alone = prefixes.shared_by([[*HINTS, 1, 1, 1]], reader)
+    other = prefixes.shared_by([[*HINTS, 2, 2, 2]], reader)
     assert alone is not None and other is not None
     assert (len(alone), len(other), reader.read) == (102, 100, [102])
 
 
 def test_a_longer_beginning_is_read_on_from_a_shorter_one_where_many_rows_share_it() -> None:
-    reader, beginnings = Reader(), Beginnings()
-    beginnings.shared_by([[*HINTS, 1], [*HINTS, 2]], reader)
-    longer = beginnings.shared_by([[*HINTS, *range(800, 820), n] for n in range(16)], reader)
+    reader, prefixes = Reader(), PrefixCache()
+    prefixes.shared_by([[*HINTS, 1], [*HINTS, 2]], reader)
+    longer = prefixes.shared_by([[*HINTS, *range(800, 820), n] for n in range(16)], reader)
     assert longer is not None and len(longer) == 120 and reader.read == [100, 20]
 
 
 def test_every_prompt_keeps_a_token_of_its_own() -> None:
-    found = Beginnings().shared_by([HINTS, HINTS], Reader())
+    found = PrefixCache().shared_by([HINTS, HINTS], Reader())
     assert found is not None and len(found) == len(HINTS) - 1
 
 
 def test_short_beginnings_are_not_shared() -> None:
     reader = Reader()
-    assert Beginnings().shared_by([[1, 2, 3], [1, 2, 4]], reader) is None and reader.read == []
+    assert PrefixCache().shared_by([[1, 2, 3], [1, 2, 4]], reader) is None and reader.read == []
 
 
 def test_the_least_used_beginning_is_forgotten_first() -> None:
-    reader, beginnings = Reader(), Beginnings()
+    reader, prefixes = Reader(), PrefixCache()
     prompts = [[[1000 * kind + n for n in range(50)] + [1, 1]] for kind in range(KEPT + 1)]
     for prompt in prompts[:KEPT]:
-        beginnings.shared_by(prompt, reader)
-    beginnings.shared_by(prompts[0], reader)  # used again
-    beginnings.shared_by(prompts[KEPT], reader)
+        prefixes.shared_by(prompt, reader)
+    prefixes.shared_by(prompts[0], reader)  # used again
+    prefixes.shared_by(prompts[KEPT], reader)
     reader.read.clear()
-    beginnings.shared_by(prompts[0], reader)
+    prefixes.shared_by(prompts[0], reader)
     assert reader.read == []
-    beginnings.shared_by(prompts[1], reader)
+    prefixes.shared_by(prompts[1], reader)
     assert reader.read == [51]

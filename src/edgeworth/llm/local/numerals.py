@@ -54,13 +54,6 @@ def places(limit: Decimal) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def longest_numeral(low: Decimal | None, high: Decimal | None, decimals: int) -> int:
-    """Characters of the longest numeral of an interval; `decimals` is 0 for whole numbers."""
-    most = max(len(str(abs(whole_limit(limit, False)))) if limit is not None else WHOLE_DIGITS for limit in (low, high))
-    decimals = max([decimals, *(places(limit) for limit in (low, high) if limit is not None and decimals)])
-    return most + (decimals + 1 if decimals else 0) + (low is None or low < 0)
-
-
 def _closed(low: int | None, high: int | None) -> tuple[int, int]:
     """The interval with both of its ends, in units of the last decimal."""
     limit = max(LIMIT, *(10 * abs(end) for end in (low, high) if end is not None), 0)
