@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction import entry, market, pricing, rules
 from edgeworth.games.auction.action import DaedalusAction, action_of, mechanism_rows, random_mechanisms
@@ -51,7 +51,7 @@ def mechanism(**fields: Any) -> Mechanism:
 
 
 BEST: dict[str, Mechanism] = {
-    stage: boxed_mechanism("mixed" if stage == "mixed" else f"stage_{stage}").model_dump() for stage in POPULATIONS
+    stage: bundled_mechanism("mixed" if stage == "mixed" else f"stage_{stage}").model_dump() for stage in POPULATIONS
 }
 """The best constant mechanism known for each population of eight bidders."""
 

@@ -73,10 +73,10 @@ DESIGNERS = {
     "fixed": "edgeworth.agents.designers.fixed:Fixed",
     "informed_greedy": "edgeworth.agents.designers.fixed:InformedGreedy",
     "language_model": "edgeworth.agents.designers.language_model:LanguageModel",
-    "oracle": "edgeworth.agents.designers.oracle:Oracle",
-    "schedule": "edgeworth.agents.designers.schedule:Schedule",
-    "told_stage": "edgeworth.agents.designers.told_stage:ToldStage",
-    "uniform": "edgeworth.agents.designers.uniform:Uniform",
+    "oracle": "edgeworth.agents.designers.informed:Oracle",
+    "schedule": "edgeworth.agents.designers.fixed:Schedule",
+    "told_stage": "edgeworth.agents.designers.informed:ToldStage",
+    "uniform": "edgeworth.agents.designers.fixed:Uniform",
 }
 
 LLM_CLIENTS = {

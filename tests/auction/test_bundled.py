@@ -8,12 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeworth.agents.designers import bundled, fixed
+from edgeworth.agents.designers import bundled
 from edgeworth.agents.designers.adaptive import LIBRARY, Adaptive
-from edgeworth.agents.designers.bundled import POPULATIONS, bundled_file, bundled_name, bundled_names, format_folder, read_mechanisms
+from edgeworth.agents.designers.bundled import (
+    POPULATIONS,
+    bundled_file,
+    bundled_mechanism,
+    bundled_name,
+    bundled_names,
+    find_mechanism,
+    find_schedule,
+    format_folder,
+)
 from edgeworth.agents.designers.designer import play
-from edgeworth.agents.designers.fixed import Fixed, boxed_mechanism, find_mechanism
-from edgeworth.agents.designers.schedule import Schedule, find_schedule
+from edgeworth.agents.designers.fixed import Fixed, Schedule, Uniform
 from edgeworth.agents.designers.schedule_search import (
     ScheduleBudget,
     changed_schedule,
@@ -24,11 +32,11 @@ from edgeworth.agents.designers.schedule_search import (
     undone,
 )
 from edgeworth.agents.designers.search import Contest
-from edgeworth.agents.designers.uniform import Uniform
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError, UnknownName
-from edgeworth.games.auction.action import action_of, check_rows, mechanism_rows, random_mechanisms
+from edgeworth.games.auction.action import action_of, check_rows, mechanism_rows, random_mechanisms, read_mechanisms
 from edgeworth.games.auction.batch import constant_rows
+from edgeworth.progress import silent
 from edgeworth.seeding import generator
 
 TINY = ScheduleBudget(
@@ -39,11 +47,10 @@ TINY = ScheduleBudget(
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Mechanisms for 3 and 8 bidders that differ in the reserve, and one for any number."""
-    base = boxed_mechanism("mixed").model_dump()
+    base = bundled_mechanism("mixed").model_dump()
     for name, reserve in (("mixed_n3", 0.03), ("mixed_n8", 0.08), ("any", 0.5)):
         (tmp_path / f"{name}.json").write_text(json.dumps({**base, "reserve_price": reserve}), encoding="utf-8")
-    for module in (bundled, fixed):
-        monkeypatch.setattr(module, "mechanism_folder", lambda: tmp_path)
+    monkeypatch.setattr(bundled, "mechanism_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -70,13 +77,13 @@ def test_the_best_of_each_format_is_bundled_with_the_best_of_all_first(stage: st
     assert found is not None
     mechanisms = read_mechanisms(found.path)
     assert {m.auction_type for m in mechanisms} == {"first_price", "second_price", "vcg"}
-    assert mechanisms[0] == boxed_mechanism(bundled_name(stage))
+    assert mechanisms[0] == bundled_mechanism(bundled_name(stage))
 
 
 def test_the_adaptive_designer_takes_up_the_forecasts_for_the_number_of_bidders() -> None:
     designer = Adaptive("mixed")
     designer.begin(AuctionConfig(n_agents=8), 1, 0)
-    assert designer.assumed == () and np.array_equal(designer.library, mechanism_rows([boxed_mechanism(n) for n in LIBRARY]))
+    assert designer.assumed == () and np.array_equal(designer.library, mechanism_rows([bundled_mechanism(n) for n in LIBRARY]))
     designer.begin(AuctionConfig(n_agents=15), 1, 0)
     assert "15 bidders" in designer.assumed[0]
 
@@ -95,13 +102,13 @@ def test_two_cells_of_a_table_share_no_random_mechanisms() -> None:
 
 def test_a_constant_schedule_plays_like_the_constant(tmp_path: Path) -> None:
     path, config = tmp_path / "plan.json", AuctionConfig(stage="4")
-    path.write_text(json.dumps([boxed_mechanism("mixed").model_dump()] * 10), encoding="utf-8")
+    path.write_text(json.dumps([bundled_mechanism("mixed").model_dump()] * 10), encoding="utf-8")
     assert np.array_equal(play(Schedule(str(path)), config, 6, 3), play(Fixed("mixed"), config, 6, 3))
 
 
 def test_a_schedule_changes_when_it_says_and_its_last_mechanism_stays(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    path.write_text(json.dumps([boxed_mechanism(name).model_dump() for name in ("mixed", "informed_greedy")]), encoding="utf-8")
+    path.write_text(json.dumps([bundled_mechanism(name).model_dump() for name in ("mixed", "informed_greedy")]), encoding="utf-8")
     designer = Schedule(str(path))
     scores = play(designer, AuctionConfig(episode_length=3), 4, 3)
     assert np.array_equal(scores[:, :1], play(Fixed("mixed"), AuctionConfig(episode_length=1), 4, 3))
@@ -140,7 +147,7 @@ def test_a_random_opening_ends_after_three_steps_at_most() -> None:
 
 
 def test_a_schedule_search_is_reproducible_and_never_much_worse_than_its_start() -> None:
-    config, start = AuctionConfig(stage="4", episode_length=3), mechanism_rows([boxed_mechanism("stage_4"), boxed_mechanism("stage_0")])
+    config, start = AuctionConfig(stage="4", episode_length=3), mechanism_rows([bundled_mechanism("stage_4"), bundled_mechanism("stage_0")])
     found, again = (search_schedule(config, start, 5, TINY) for _ in range(2))
     assert np.array_equal(found.schedule, again.schedule) and np.array_equal(found.scores, again.scores)
     assert found.schedule.shape == (3,) and found.scores.shape == found.constant_scores.shape == (20,)
@@ -148,7 +155,7 @@ def test_a_schedule_search_is_reproducible_and_never_much_worse_than_its_start()
 
 
 def test_a_change_is_undone_until_the_next_one() -> None:
-    schedule = constant_rows(mechanism_rows([boxed_mechanism("mixed")])[0], 5)
+    schedule = constant_rows(mechanism_rows([bundled_mechanism("mixed")])[0], 5)
     schedule["reserve_price"] = [0.1, 0.2, 0.2, 0.3, 0.3]
     assert [copy["reserve_price"].tolist() for copy in undone(schedule)] == [[0.1, 0.1, 0.1, 0.3, 0.3], [0.1, 0.2, 0.2, 0.2, 0.2]]
     assert undone(schedule[:1]) == []
@@ -156,15 +163,15 @@ def test_a_change_is_undone_until_the_next_one() -> None:
 
 def test_changes_without_effect_do_not_stay_in_a_schedule() -> None:
     config = AuctionConfig(stage="0", episode_length=4)
-    schedule = constant_rows(mechanism_rows([boxed_mechanism("stage_0")])[0], 4)
+    schedule = constant_rows(mechanism_rows([bundled_mechanism("stage_0")])[0], 4)
     schedule["coalition_policy"] = 0
     schedule["collusion_penalty"] = [0.0, 1.0, 2.0, 0.0]
-    found = simplified(Contest(config, 3, 1, 1, None), schedule, TINY)
+    found = simplified(Contest(config, 3, 1, 1, silent), schedule, TINY)
     assert len(schedule_changes(found)) == 4 and schedule_changes(found)[1:] == [{}, {}, {}]
 
 
 def test_of_a_schedule_only_what_changes_is_told() -> None:
-    schedule = constant_rows(mechanism_rows([boxed_mechanism("mixed")])[0], 3)
+    schedule = constant_rows(mechanism_rows([bundled_mechanism("mixed")])[0], 3)
     schedule["reserve_price"][1:] = 0.77
     first, *others = schedule_changes(schedule)
     assert first == action_of(schedule[0]).model_dump() and others == [{"reserve_price": 0.77}, {}]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.agents.designers.composition_library import (
     build_library,
     cluster_centres,
@@ -19,8 +20,8 @@ from edgeworth.agents.designers.composition_library import (
     shrunken,
 )
 from edgeworth.agents.designers.designer import play
-from edgeworth.agents.designers.fixed import BestConstant, boxed_mechanism
-from edgeworth.agents.designers.oracle import Oracle
+from edgeworth.agents.designers.fixed import BestConstant
+from edgeworth.agents.designers.informed import Oracle
 from edgeworth.agents.designers.search import SearchBudget
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError
@@ -69,7 +70,7 @@ def test_a_lucky_mean_is_shrunk_and_a_precise_one_is_kept() -> None:
 
 
 def test_the_library_is_built_saved_and_asked_by_nearest_shares(tmp_path: Path) -> None:
-    bundled = mechanism_rows([boxed_mechanism("stage_0"), boxed_mechanism("stage_3")])
+    bundled = mechanism_rows([bundled_mechanism("stage_0"), bundled_mechanism("stage_3")])
     candidates = searched_candidates(bundled, np.array([[0, 0, 2, 0, 2]]), TINY, 3)
     assert len(candidates) == 3
     library = build_library(candidates, np.array([[4, 0, 0, 0, 0], [2, 2, 0, 0, 0], [0, 2, 2, 0, 0], [0, 0, 4, 0, 0]]), 8, 5)

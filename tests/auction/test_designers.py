@@ -11,12 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.adaptive import Adaptive
-from edgeworth.agents.designers.bundled import mechanism_folder
+from edgeworth.agents.designers.bundled import bundled_mechanism, mechanism_folder, mechanism_names
 from edgeworth.agents.designers.designer import play
-from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy, boxed_mechanism, mechanism_names
+from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy, Uniform
+from edgeworth.agents.designers.informed import ToldStage
 from edgeworth.agents.designers.search import SearchBudget, changed_fields, distinct, mean_scores, search_mechanism
-from edgeworth.agents.designers.told_stage import ToldStage
-from edgeworth.agents.designers.uniform import Uniform
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError, InvalidOption, UnknownName
 from edgeworth.evaluation.statistics import paired_difference
@@ -31,7 +30,7 @@ FRESH = 9_000_000
 
 @cache
 def box() -> Rows:
-    return mechanism_rows([boxed_mechanism(name) for name in mechanism_names()])
+    return mechanism_rows([bundled_mechanism(name) for name in mechanism_names()])
 
 
 def stage_scores(mechanisms: Rows, stage: str, markets: int, seed: int = FRESH) -> NDArray[np.float64]:
@@ -72,7 +71,7 @@ def test_no_mechanism_in_the_box_is_near_the_best_everywhere() -> None:
 def test_even_a_search_for_a_mechanism_that_is_near_the_best_everywhere_finds_none() -> None:
     """Breeds for the smallest shortfall at the worst stage."""
     rng = generator(1)
-    best = {stage: stage_scores(mechanism_rows([boxed_mechanism(f"stage_{stage}")]), stage, 200).mean() for stage in STAGES}
+    best = {stage: stage_scores(mechanism_rows([bundled_mechanism(f"stage_{stage}")]), stage, 200).mean() for stage in STAGES}
 
     def shortfall(designs: Rows, markets: int, seed: int) -> NDArray[np.float64]:
         return np.max([best[stage] - stage_scores(designs, stage, markets, seed).mean(axis=1) for stage in STAGES], axis=0)
@@ -86,7 +85,7 @@ def test_even_a_search_for_a_mechanism_that_is_near_the_best_everywhere_finds_no
     survivors = designs[:8]
     near_everywhere = np.ones(len(survivors), bool)
     for stage in STAGES:
-        own = stage_scores(mechanism_rows([boxed_mechanism(f"stage_{stage}")]), stage, 2000)[0]
+        own = stage_scores(mechanism_rows([bundled_mechanism(f"stage_{stage}")]), stage, 2000)[0]
         gaps = own - stage_scores(survivors, stage, 2000)
         near_everywhere &= gaps.mean(axis=1) <= 2 * gaps.std(axis=1) / np.sqrt(gaps.shape[1])
     assert not near_everywhere.any()
@@ -141,8 +140,8 @@ def test_the_adaptive_designer_is_not_told_the_stage() -> None:
 )
 def test_gaming_a_component_scores_low(what: str, stage: str, change: dict[str, object], most: float) -> None:
     """As a share of what the best constant for that population scores."""
-    gamed = {**boxed_mechanism("mixed").model_dump(), **change}
-    best = boxed_mechanism(stage if stage == "mixed" else f"stage_{stage}")
+    gamed = {**bundled_mechanism("mixed").model_dump(), **change}
+    best = bundled_mechanism(stage if stage == "mixed" else f"stage_{stage}")
     scores = stage_scores(mechanism_rows([gamed, best]), stage, 300).mean(axis=1)
     assert scores[0] < most * scores[1]
 
@@ -156,7 +155,7 @@ def beats_the_best_constant(stage: str, count: int, seed: int) -> NDArray[np.boo
     finalists = np.concatenate(designs)
     for markets, keep in ((8, 400), (40, 60), (200, 10)):
         finalists = finalists[np.argsort(-stage_scores(finalists, stage, markets, seed + 50_000_000 + markets).mean(axis=1))[:keep]]
-    best = mechanism_rows([boxed_mechanism("mixed" if stage == "mixed" else f"stage_{stage}")])
+    best = mechanism_rows([bundled_mechanism("mixed" if stage == "mixed" else f"stage_{stage}")])
     gaps = stage_scores(finalists, stage, 2000) - stage_scores(best, stage, 2000)
     return np.asarray(gaps.mean(axis=1) > 4 * gaps.std(axis=1) / np.sqrt(gaps.shape[1]))
 
@@ -198,7 +197,7 @@ def test_the_search_reports_the_best_of_each_format_on_the_same_fresh_markets() 
 
 
 def test_a_search_keeps_a_good_design_that_it_starts_from() -> None:
-    start = mechanism_rows([boxed_mechanism("stage_3")])
+    start = mechanism_rows([bundled_mechanism("stage_3")])
     budget = SearchBudget(
         restarts=1, candidates=8, first_markets=2, halvings=1, generations=1, parents=4, markets=40, finalists=3, final_markets=160
     )
@@ -219,15 +218,15 @@ def test_fixed_fields_stay_fixed_in_a_search() -> None:
 
 @pytest.mark.parametrize("path", sorted(mechanism_folder().glob("*.json")), ids=lambda path: path.stem)
 def test_every_bundled_mechanism_is_legal_and_written_like_a_person_would(path: Path) -> None:
-    assert read_mechanism(path) == boxed_mechanism(str(path))
+    assert read_mechanism(path) == bundled_mechanism(str(path))
     content = json.loads(path.read_text(encoding="utf-8"))
     assert tuple(content) == FIELDS and all(round(v, 2) == v for v in content.values() if isinstance(v, float))
 
 
 def test_the_fixed_designer_takes_a_file_a_name_or_a_mechanism(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
-    path.write_text(boxed_mechanism("mixed").model_dump_json(), encoding="utf-8")
-    assert Fixed(str(path)).mechanism == Fixed("mixed").mechanism == Fixed(boxed_mechanism("mixed")).mechanism
+    path.write_text(bundled_mechanism("mixed").model_dump_json(), encoding="utf-8")
+    assert Fixed(str(path)).mechanism == Fixed("mixed").mechanism == Fixed(bundled_mechanism("mixed")).mechanism
 
 
 def test_bad_designers_are_refused(tmp_path: Path) -> None:
@@ -240,12 +239,12 @@ def test_bad_designers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="mixed, stages"):
         BestConstant("3")
     broken = tmp_path / "broken.json"
-    values = boxed_mechanism("mixed").model_dump()
+    values = bundled_mechanism("mixed").model_dump()
     del values["reserve_price"]
     broken.write_text(json.dumps(values), encoding="utf-8")
     with pytest.raises(DataError, match="reserve_price is missing"):
         Fixed(str(broken))
-    broken.write_text(json.dumps({**boxed_mechanism("mixed").model_dump(), "tax": 1}), encoding="utf-8")
+    broken.write_text(json.dumps({**bundled_mechanism("mixed").model_dump(), "tax": 1}), encoding="utf-8")
     with pytest.raises(DataError, match="Unknown field 'tax'"):
         Fixed(str(broken))
 
@@ -255,13 +254,13 @@ def test_bad_designers_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stage", ["3", "4"])
 def test_allowing_rings_costs_the_best_mechanism_dearly_where_there_is_one(stage: str) -> None:
-    best = boxed_mechanism(f"stage_{stage}").model_dump()
+    best = bundled_mechanism(f"stage_{stage}").model_dump()
     own, allowed = stage_scores(mechanism_rows([best, {**best, "coalition_policy": "allow"}]), stage, 600)
     assert paired_difference(own, allowed).low >= 0.05
 
 
 @pytest.mark.parametrize("policy", ["restrict", "penalize_suspected", "penalize_confirmed"])
 def test_policing_honest_bidders_only_costs(policy: str) -> None:
-    best = boxed_mechanism("stage_0").model_dump()
+    best = bundled_mechanism("stage_0").model_dump()
     own, policed = stage_scores(mechanism_rows([best, {**best, "coalition_policy": policy, "collusion_penalty": 1.0}]), "0", 600)
     assert paired_difference(own, policed).low > 0.0

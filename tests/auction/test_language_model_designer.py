@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from auction_house import opened
+from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_variables, load_design_prompt
 from edgeworth.agents.designers.designer import play
-from edgeworth.agents.designers.fixed import Fixed, boxed_mechanism
+from edgeworth.agents.designers.fixed import Fixed
 from edgeworth.agents.designers.language_model import OPENING, LanguageModel
 from edgeworth.agents.hints import provider
 from edgeworth.agents.questions import ask_once, client_name
@@ -68,7 +69,7 @@ def quietly(designer: LanguageModel, config: AuctionConfig = SHORT, episodes: in
 
 def test_what_the_model_writes_is_posted() -> None:
     designer = LanguageModel(Scripted(lambda messages: f"Here it is: {said(MECHANISM)}"))
-    constant = Fixed(boxed_mechanism("mixed").model_copy(update=MECHANISM))
+    constant = Fixed(bundled_mechanism("mixed").model_copy(update=MECHANISM))
     assert np.array_equal(play(designer, SHORT, 4, seed=3), play(constant, SHORT, 4, seed=3))
     assert {verdict.posted for verdict in designer.verdicts} == {"reply"} and designer.counters["posted"]["reply"] == 12
 
@@ -170,7 +171,7 @@ def test_the_opening_mechanism_can_be_chosen() -> None:
 def test_one_rejected_reply_leaves_the_other_markets_alone() -> None:
     batch = opened(2)
     notebook = Notebook(batch)
-    rows = mechanism_rows([boxed_mechanism("mixed"), boxed_mechanism("stages")])
+    rows = mechanism_rows([bundled_mechanism("mixed"), bundled_mechanism("stages")])
     batch.step(rows)
     notebook.write(rows)
     replies = iter(["no", said(MECHANISM)])

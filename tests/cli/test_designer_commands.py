@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from edgeworth.agents.designers.bundled import BIDDERS, POPULATIONS, read_mechanisms
+from edgeworth.agents.designers.bundled import BIDDERS, POPULATIONS
 from edgeworth.agents.designers.schedule_search import ScheduleBudget
 from edgeworth.agents.designers.search import SearchBudget
 from edgeworth.cli import designer_making
@@ -17,7 +17,7 @@ from edgeworth.cli.progress import Show
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.auction_figures import draw_designers
 from edgeworth.evaluation.auction_yardstick import ORACLE, SCHEDULE, TOLD_STAGE, auction_yardstick
-from edgeworth.games.auction.action import read_mechanism
+from edgeworth.games.auction.action import read_mechanism, read_mechanisms
 
 Call = Callable[..., Any]
 SMALL = ("--effort", "1", "--seed", "3")

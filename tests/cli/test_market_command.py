@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from edgeworth.agents.designers.designer import play
-from edgeworth.agents.designers.uniform import Uniform
+from edgeworth.agents.designers.fixed import Uniform
 from edgeworth.cli.market import WELL_MEANT
 from edgeworth.config import AuctionConfig
 

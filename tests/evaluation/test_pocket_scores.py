@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.agents.designers.design_prompt import mechanism_json
-from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.cli import app
 from edgeworth.evaluation.pocket_scores import MARKS, pocket_scores
 from edgeworth.llm.client import Counted, Messages
@@ -18,7 +18,7 @@ from edgeworth.llm.scripted import Scripted
 from edgeworth.training.pocket import read_card, write_scores
 
 ASKS_FOR_NOTHING = '{"act_type": 1, "oA": [0, 0, 0], "confidence": 0.5}'
-BEST_CONSTANT = mechanism_json(boxed_mechanism("stages"))
+BEST_CONSTANT = mechanism_json(bundled_mechanism("stages"))
 
 
 def always(hint: str, mechanism: str) -> Counted:

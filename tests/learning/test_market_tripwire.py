@@ -6,9 +6,8 @@ import pytest
 from market_ppo import scores, train
 
 from edgeworth.agents.designers.designer import play
-from edgeworth.agents.designers.fixed import BestConstant
-from edgeworth.agents.designers.oracle import Oracle
-from edgeworth.agents.designers.schedule import Schedule
+from edgeworth.agents.designers.fixed import BestConstant, Schedule
+from edgeworth.agents.designers.informed import Oracle
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.statistics import paired_difference
 

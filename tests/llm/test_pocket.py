@@ -11,8 +11,8 @@ import pytest
 from conversations import texts
 from local_prompts import hint_moments, mechanism_moments
 
+from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.agents.designers.design_prompt import design_variables, load_design_prompt
-from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.games.bargaining.hint_prompt import hint_variables, load_hint_prompt
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.llm.client import Completion, Sampling
@@ -57,8 +57,8 @@ def test_prompts_with_long_histories_fit_into_the_context(pocket: Pocket) -> Non
     market = {
         "market_outcomes": np.full((5, 5), 0.123),
         "population_proxies": np.full(8, 0.123),
-        "current_mechanism": boxed_mechanism("stage_4"),
-        "recent_mechanisms": [boxed_mechanism("stage_4")] * 5,
+        "current_mechanism": bundled_mechanism("stage_4"),
+        "recent_mechanisms": [bundled_mechanism("stage_4")] * 5,
         **{"round_number": 10, "episode_length": 100, "n_agents": 16},
     }
     told = [

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from edgeworth import Act, NegotiationEnv, bargaining_aec
-from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.sale_facts import facts_of_sale
 from edgeworth.evaluation.story import account_line, cast_line, headline, sentences
@@ -74,7 +74,7 @@ def between_two_players(seed: int, script: Script, **options: Any) -> str:
 
 def in_a_market(seed: int, mechanism: str, steps: int, **options: Any) -> str:
     """A market told sale by sale, under one mechanism from the box."""
-    room, posted = SaleRoom(AuctionConfig.from_options(**options), seed), boxed_mechanism(mechanism)
+    room, posted = SaleRoom(AuctionConfig.from_options(**options), seed), bundled_mechanism(mechanism)
     types = [BIDDER_TYPES[kind] for kind in room.market["type"][: room.batch.config.n_agents]]
     lines = [f"SaleRoom, seed {seed}, {mechanism}, {options}", cast_line(types)]
     for _ in range(steps):

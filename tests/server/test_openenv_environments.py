@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from designs import SANE
-from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.errors import EpisodeOver, InvalidOption, UnknownName
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.games.auction.state import DIAGNOSTICS
@@ -162,7 +162,7 @@ def test_floor_and_headroom_random_mechanisms_score_the_known_floor_and_a_sound_
     rng = np.random.default_rng(0)
     floor, error = mean_of(lambda *_: random_action(rng), 150)
     assert floor == pytest.approx(FLOOR, abs=4 * error + 0.005)
-    best = MechanismAction(**boxed_mechanism("mixed").model_dump())
+    best = MechanismAction(**bundled_mechanism("mixed").model_dump())
     high, error = mean_of(lambda *_: best, 60)
     assert high - 4 * error > floor + HEADROOM
 

@@ -10,10 +10,10 @@ from edgeworth.agents.designers.bundled import (
     CHECKPOINTS,
     USUAL_BIDDERS,
     bundled_name,
+    find_mechanism,
     format_folder,
     mechanism_folder,
     numbered,
-    read_mechanisms,
     schedule_folder,
 )
 from edgeworth.agents.designers.composition_library import (
@@ -26,16 +26,16 @@ from edgeworth.agents.designers.composition_library import (
     searched_candidates,
 )
 from edgeworth.agents.designers.designer import Designer, play
-from edgeworth.agents.designers.fixed import BestConstant, find_mechanism
+from edgeworth.agents.designers.fixed import BestConstant
 from edgeworth.agents.designers.forecast import FitSettings, fit_revisions, save_revisions
-from edgeworth.agents.designers.oracle import Oracle
+from edgeworth.agents.designers.informed import Oracle
 from edgeworth.agents.designers.schedule_search import FoundSchedule, ScheduleBudget, search_schedule
 from edgeworth.agents.designers.search import QUICK, Found, SearchBudget, search_mechanism
 from edgeworth.cli.console import command_line, err, write_json
 from edgeworth.cli.progress import progress
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.statistics import mean, paired_difference
-from edgeworth.games.auction.action import action_of, mechanism_rows
+from edgeworth.games.auction.action import action_of, mechanism_rows, read_mechanisms
 from edgeworth.games.auction.batch import Rows
 
 FRESH = 2**41

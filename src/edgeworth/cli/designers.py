@@ -39,11 +39,10 @@ def list_designers(as_json: AsJson = False) -> None:
 
     Example: edgeworth designers list
     """
-    from edgeworth.agents.designers.bundled import bundled_names, schedule_folder
-    from edgeworth.agents.designers.fixed import boxed_mechanism, mechanism_names
+    from edgeworth.agents.designers.bundled import bundled_mechanism, bundled_names, mechanism_names, schedule_folder
 
     designers = {name: (catalog.resolve("designer", name).__doc__ or "").splitlines()[0] for name in catalog.names("designer")}
-    mechanisms = {name: boxed_mechanism(name).model_dump() for name in mechanism_names()}
+    mechanisms = {name: bundled_mechanism(name).model_dump() for name in mechanism_names()}
     schedules = bundled_names(schedule_folder())
     if as_json:
         print_json({"designers": designers, "mechanisms": mechanisms, "schedules": schedules})

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from edgeworth.agents.designers.fixed import find_mechanism
+from edgeworth.agents.designers.bundled import find_mechanism
 from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, err, out, print_json
 from edgeworth.cli.market_designer import poster, show_model_account, show_verdict
 from edgeworth.cli.market_story import show_account, show_end, show_introduction, show_mechanism, show_sale

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from edgeworth.agents.designers.fixed import find_mechanism
+from edgeworth.agents.designers.bundled import find_mechanism
 from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, command_line, deliver, draw, err, out
 from edgeworth.cli.progress import progress
 from edgeworth.errors import DataError, InvalidOption

@@ -17,7 +17,7 @@ from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.batch import MarketBatch, Rows, step_markets
 from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, MarketView, Notebook, outcome_table
-from edgeworth.games.auction.population import STAGES, population_table
+from edgeworth.games.auction.population import STAGES, population_table, recipe_names
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, RULES
 
@@ -42,14 +42,6 @@ POLICIES = {
 }
 LABEL_WIDTH = 11
 PROXIES_PER_LINE = 4
-
-
-def recipe_names(config: AuctionConfig, recipes: int) -> list[str]:
-    """What the rows of a population table are called."""
-    if config.mix is not None:
-        return ["mix"]
-    families = {"stages": "{}", "held_out": "held_out_{}"}
-    return [families.get(config.stage, config.stage).format(row) for row in range(recipes)]
 
 
 class Curriculum:
@@ -121,7 +113,7 @@ class DesignedMarkets:
         if self.curriculum is not None:
             self.stages[chosen] = str(self.curriculum.stage)
         else:
-            names = np.array(recipe_names(self.config, len(self.batch.populations)))
+            names = np.array(recipe_names(self.config.stage, self.config.mix))
             self.stages[chosen] = names[self.batch.markets["stage"][chosen]]
 
     def step(self, mechanisms: Rows, playing: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -20,13 +20,10 @@ from edgeworth.agents.designers.adaptive import Adaptive
 from edgeworth.agents.designers.bundled import POPULATIONS as BUNDLED
 from edgeworth.agents.designers.bundled import bundled_file, bundled_name, schedule_folder
 from edgeworth.agents.designers.designer import Designer, play
-from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy
+from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy, Schedule, Uniform
+from edgeworth.agents.designers.informed import Oracle, ToldStage
 from edgeworth.agents.designers.language_model import LanguageModel
-from edgeworth.agents.designers.oracle import Oracle
-from edgeworth.agents.designers.schedule import Schedule
 from edgeworth.agents.designers.search import QUICK, SearchBudget
-from edgeworth.agents.designers.told_stage import ToldStage
-from edgeworth.agents.designers.uniform import Uniform
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
 from edgeworth.progress import Progress

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.fixed import boxed_mechanism, mechanism_names
+from edgeworth.agents.designers.bundled import bundled_mechanism, mechanism_names
 from edgeworth.agents.designers.search import mean_scores
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import EdgeworthError
@@ -87,7 +87,7 @@ CALIBRATED = World("calibrated", {})
 
 def rank_constants(markets: int, seed: int, progress: Progress = silent) -> list[tuple[Constant, float]]:
     """Every constant with its influence: the mean change of R, over mechanisms and stages, when it is halved or doubled; most first."""
-    mechanisms = mechanism_rows([boxed_mechanism(name) for name in mechanism_names()])
+    mechanisms = mechanism_rows([bundled_mechanism(name) for name in mechanism_names()])
 
     def table(options: Options) -> NDArray[np.float64]:
         return np.stack([mean_scores(mechanisms, World("", options).config(stage), markets, seed).mean(axis=1) for stage in STAGES])

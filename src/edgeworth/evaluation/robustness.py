@@ -14,12 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from edgeworth.agents.designers.bundled import bundled_file, bundled_name, format_folder, read_mechanisms
-from edgeworth.agents.designers.fixed import boxed_mechanism
+from edgeworth.agents.designers.bundled import bundled_file, bundled_mechanism, bundled_name, format_folder
 from edgeworth.agents.designers.search import SearchBudget, mean_scores, search_mechanism
 from edgeworth.evaluation.model_constants import CALIBRATED, STAGES, Constant, World, rank_constants, worlds_of
 from edgeworth.evaluation.statistics import Estimate, paired_difference
-from edgeworth.games.auction.action import CHOICES, FLAGS, NUMBERS, DaedalusAction, action_of, mechanism_rows
+from edgeworth.games.auction.action import CHOICES, FLAGS, NUMBERS, DaedalusAction, action_of, mechanism_rows, read_mechanisms
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES
 from edgeworth.progress import Progress, silent
@@ -63,7 +62,7 @@ QUICK = RobustnessBudget(
 def start_of(stage: str) -> Rows:
     """The calibrated best of each format, where that is bundled, else the stage's best."""
     kept = bundled_file(format_folder(), bundled_name(stage))
-    return mechanism_rows([boxed_mechanism(bundled_name(stage))] if kept is None else read_mechanisms(kept.path))
+    return mechanism_rows([bundled_mechanism(bundled_name(stage))] if kept is None else read_mechanisms(kept.path))
 
 
 def field_moves(base: DaedalusAction) -> dict[str, tuple[DaedalusAction, DaedalusAction]]:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.bundled import bundled_name
-from edgeworth.agents.designers.fixed import mechanism_names
+from edgeworth.agents.designers.bundled import bundled_name, mechanism_names
 from edgeworth.agents.designers.search import mean_scores
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption

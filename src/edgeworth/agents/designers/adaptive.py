@@ -1,4 +1,4 @@
-"""Adaptive designer: probes, infers from what it sees, commits, and goes on looking.
+"""Adaptive designer: probes the market, infers from what it sees, and posts what its forecast favours.
 
 It is never told the population. The first step plays a mechanism that does well everywhere; after it, and after each of the next few, the
 forecast of every mechanism in its library is revised by what was seen (`forecast`) and the best one is posted. What it knows beforehand is
@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.bundled import CHECKPOINTS, USUAL_BIDDERS, Bundled, bundled_file, numbered
+from edgeworth.agents.designers.bundled import CHECKPOINTS, USUAL_BIDDERS, Bundled, bundled_file, bundled_mechanism, numbered
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.designers.fixed import boxed_mechanism
 from edgeworth.agents.designers.forecast import Revisions, load_revisions, revise, seen_of
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError, UnknownName
@@ -31,7 +30,7 @@ LIBRARY = ("stage_0", "stage_1", "stage_2", "stage_3", "stage_4", "mixed", "stag
 
 def library_rows(n_agents: int = USUAL_BIDDERS) -> Rows:
     """The library for so many bidders as the market reads it."""
-    return mechanism_rows([boxed_mechanism(name, n_agents) for name in LIBRARY])
+    return mechanism_rows([bundled_mechanism(name, n_agents) for name in LIBRARY])
 
 
 def forecast_file(prior: str, n_agents: int = USUAL_BIDDERS) -> Path:
@@ -40,7 +39,7 @@ def forecast_file(prior: str, n_agents: int = USUAL_BIDDERS) -> Path:
 
 
 class Adaptive(Designer):
-    """Looks at the market and posts what its forecast likes best."""
+    """Looks at the market and posts the mechanism with the best forecast."""
 
     library: Rows
     revisions: Revisions
@@ -53,7 +52,7 @@ class Adaptive(Designer):
         self.prepare(USUAL_BIDDERS)
 
     def prepare(self, n_agents: int) -> None:
-        """Take up the library and the forecasts for so many bidders, or for the nearest number that was fitted."""
+        """Load the library and the forecasts for so many bidders, or for the nearest number that was fitted."""
         bundled = self._bundled(n_agents)
         if bundled.n_agents not in self._read:
             self._read[bundled.n_agents] = library_rows(bundled.n_agents), load_revisions(bundled.path)

@@ -7,14 +7,13 @@ number it is: `mechanisms/stage_3_n8.json`, `mechanisms/formats/stage_3_n8.json`
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from edgeworth.config import config_folder
-from edgeworth.errors import DataError, IllegalAction
-from edgeworth.games.auction.action import DaedalusAction, checked_action
+from edgeworth.errors import UnknownName
+from edgeworth.games.auction.action import DaedalusAction, read_mechanism, read_mechanisms
 
 POPULATIONS = ("0", "1", "2", "3", "4", "mixed", "stages")
 """The populations that something is bundled for."""
@@ -78,16 +77,31 @@ def bundled_file(folder: Path, name: str, n_agents: int = USUAL_BIDDERS, ending:
     return Bundled(numbered(folder, name, nearest, ending), nearest, () if nearest == n_agents else (note,))
 
 
-def read_mechanisms(path: Path) -> list[DaedalusAction]:
-    """A list of mechanisms from a JSON file."""
-    try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, list) or not content:
-            raise DataError(path, "expected a list of mechanisms.")
-        return [checked_action(entry) for entry in content]
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror}).") from error
-    except ValueError as error:
-        raise DataError(path, f"is not valid JSON: {error}.") from error
-    except IllegalAction as error:
-        raise DataError(path, str(error)) from error
+def mechanism_names() -> list[str]:
+    """The bundled mechanisms, whatever the number of bidders."""
+    return bundled_names(mechanism_folder())
+
+
+def find_mechanism(name: str, n_agents: int = USUAL_BIDDERS) -> tuple[DaedalusAction, tuple[str, ...]]:
+    """A bundled mechanism by name, or one from a JSON file by its path, and what is to be said of it."""
+    if isinstance(name, str) and name.endswith(".json"):
+        return read_mechanism(Path(name)), ()
+    bundled = bundled_file(mechanism_folder(), name, n_agents) if name in mechanism_names() else None
+    if bundled is None:
+        raise UnknownName("mechanism", name, mechanism_names())
+    return read_mechanism(bundled.path), bundled.notes
+
+
+def bundled_mechanism(name: str, n_agents: int = USUAL_BIDDERS) -> DaedalusAction:
+    """A bundled mechanism by name for so many bidders, or one from a JSON file by its path."""
+    return find_mechanism(name, n_agents)[0]
+
+
+def find_schedule(name: str, n_agents: int) -> tuple[list[DaedalusAction], tuple[str, ...]]:
+    """A bundled schedule by its population, or one from a JSON file by its path, and what is to be said of it."""
+    if name.endswith(".json"):
+        return read_mechanisms(Path(name)), ()
+    bundled = bundled_file(schedule_folder(), bundled_name(name), n_agents)
+    if bundled is None:
+        raise UnknownName("schedule", name, bundled_names(schedule_folder()))
+    return read_mechanisms(bundled.path), bundled.notes

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.forecast import ridge_fit
-from edgeworth.agents.designers.search import Progress, SearchBudget, distinct, mean_scores, rounded, search_mechanism
+from edgeworth.agents.designers.search import SearchBudget, distinct, mean_scores, rounded, search_mechanism
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.population import TYPES
 from edgeworth.games.auction.state import MECHANISM
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, COLLUDER
+from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 
 Matrix = NDArray[np.float64]
@@ -111,20 +112,19 @@ def _distances(points: Matrix, centres: Matrix) -> Matrix:
 
 
 def searched_candidates(
-    bundled: Rows, centres: NDArray[np.int64], budget: SearchBudget, seed: int, threads: int = 1, progress: Progress | None = None
+    bundled: Rows, centres: NDArray[np.int64], budget: SearchBudget, seed: int, threads: int = 1, progress: Progress = silent
 ) -> Rows:
     """The bundled mechanisms, and the best one for each of these compositions."""
     found = [bundled]
     for place, composition in enumerate(centres):
-        if progress is not None:
-            progress(f"composition {place + 1} of {len(centres)}", place, len(centres))
+        progress(f"composition {place + 1} of {len(centres)}", place, len(centres))
         config = population_of(composition, int(composition.sum()))
         found.append(search_mechanism(config, seed + place, budget, threads=threads, start=bundled).mechanisms[:1])
     return distinct(rounded(np.concatenate(found)))
 
 
 def build_library(
-    candidates: Rows, compositions: NDArray[np.int64], markets: int, seed: int, threads: int = 1, progress: Progress | None = None
+    candidates: Rows, compositions: NDArray[np.int64], markets: int, seed: int, threads: int = 1, progress: Progress = silent
 ) -> CompositionLibrary:
     """Every candidate on every composition, and the best one by its shrunken mean."""
     n_agents, means, errors = int(compositions[0].sum()), [], []
@@ -133,8 +133,7 @@ def build_library(
         scores -= scores.mean(axis=0)  # luck that all candidates share
         means.append(scores.mean(axis=1))
         errors.append(scores.var(axis=1, ddof=1) / markets)
-        if progress is not None:
-            progress(f"composition {place + 1} of {len(compositions)}", place + 1, len(compositions))
+        progress(f"composition {place + 1} of {len(compositions)}", place + 1, len(compositions))
     estimates = shrunken(np.stack(means), np.stack(errors), shares_of(compositions))
     choice = estimates.argmax(axis=1)
     used, places = np.unique(choice, return_inverse=True)

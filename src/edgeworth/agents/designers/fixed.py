@@ -1,44 +1,40 @@
-"""Fixed designer: the same mechanism for ever, from a file or a bundled one.
+"""Designers that do not look at the market: random mechanisms, one mechanism at every step, or a schedule fixed beforehand.
 
 `configs/mechanisms/` holds the published "robust" mechanism, `informed_greedy`, and the best constant mechanisms that
-`edgeworth designers search` found for the five stages, for `mixed`, and for the equal mixture of the stages, each for several numbers
-of bidders. A name means the one for the market's number of bidders.
+`edgeworth designers search` found for the five stages, for `mixed`, and for the equal mixture of the stages, each for several numbers of
+bidders; `configs/schedules/` holds the best schedules that `edgeworth designers search --schedule` found. What a schedule gains over the
+best constant is what changing rules can gain without looking; what `adaptive` gains over a schedule is what looking is worth.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+import zlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.bundled import USUAL_BIDDERS, bundled_file, bundled_names, mechanism_folder
+from edgeworth.agents.designers.bundled import bundled_mechanism, find_mechanism, find_schedule, mechanism_names
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption, UnknownName
-from edgeworth.games.auction.action import DaedalusAction, mechanism_rows, read_mechanism
+from edgeworth.games.auction.action import DaedalusAction, mechanism_rows, random_mechanisms
 from edgeworth.games.auction.batch import Rows, constant_rows
 from edgeworth.games.auction.market_view import MarketView
+from edgeworth.seeding import generator
 
 
-def mechanism_names() -> list[str]:
-    """The bundled mechanisms, whatever the number of bidders."""
-    return bundled_names(mechanism_folder())
+class Uniform(Designer):
+    """Draws every field uniformly over its whole range at every step: the floor of the scale.
 
+    The draws also depend on the kind of market, so that no two cells of a table share any.
+    """
 
-def find_mechanism(name: str, n_agents: int = USUAL_BIDDERS) -> tuple[DaedalusAction, tuple[str, ...]]:
-    """A bundled mechanism by name, or one from a JSON file by its path, and what is to be said of it."""
-    if isinstance(name, str) and name.endswith(".json"):
-        return read_mechanism(Path(name)), ()
-    bundled = bundled_file(mechanism_folder(), name, n_agents) if name in mechanism_names() else None
-    if bundled is None:
-        raise UnknownName("mechanism", name, mechanism_names())
-    return read_mechanism(bundled.path), bundled.notes
+    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+        mix = None if config.mix is None else sorted(config.mix.items())
+        self.rng = generator(seed, zlib.crc32(repr((config.stage, mix, config.n_agents, config.episode_length)).encode()))
 
-
-def boxed_mechanism(name: str, n_agents: int = USUAL_BIDDERS) -> DaedalusAction:
-    """A bundled mechanism by name for so many bidders, or one from a JSON file by its path."""
-    return find_mechanism(name, n_agents)[0]
+    def design(self, view: MarketView) -> Rows:
+        return random_mechanisms(self.rng, view.size)
 
 
 class Fixed(Designer):
@@ -48,7 +44,7 @@ class Fixed(Designer):
         if mechanism is None:
             raise InvalidOption(f"The fixed designer needs a mechanism: a JSON file, or one of {', '.join(mechanism_names())}.")
         self.given = mechanism
-        self.mechanism = mechanism if isinstance(mechanism, DaedalusAction) else boxed_mechanism(mechanism)
+        self.mechanism = mechanism if isinstance(mechanism, DaedalusAction) else bundled_mechanism(mechanism)
 
     def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
         if isinstance(self.given, str):
@@ -73,3 +69,21 @@ class BestConstant(Fixed):
         if tuned_on not in ("mixed", "stages"):
             raise UnknownName("population to tune on", tuned_on, ("mixed", "stages"))
         super().__init__(tuned_on)
+
+
+class Schedule(Designer):
+    """Posts a schedule step by step: `schedule` is a population (`mixed`, `stages`, `stage_3`) or a JSON file; the last one stays."""
+
+    def __init__(self, schedule: str = "mixed") -> None:
+        self.given = schedule
+        self.mechanisms = find_schedule(schedule, AuctionConfig().n_agents)[0]
+
+    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+        self.mechanisms, self.assumed = find_schedule(self.given, config.n_agents)
+        if len(self.mechanisms) != config.episode_length:
+            steps = f"the schedule has {len(self.mechanisms)} steps, the episode {config.episode_length}"
+            self.assumed += (f"{steps}; " + ("its last mechanism stays" if len(self.mechanisms) < config.episode_length else "it is cut"),)
+        self.rows = mechanism_rows(self.mechanisms)
+
+    def design(self, view: MarketView) -> Rows:
+        return constant_rows(self.rows[min(view.round_number, len(self.rows) - 1)], view.size)

@@ -1,15 +1,14 @@
-"""What a designer can tell from watching: forecasts of how each mechanism of a library would do from here on.
+"""Forecasts of how each mechanism of a library would do in a market from here on.
 
-After every step the forecast is revised: from what was forecast before and from what was just seen of the market (scores and proxies) a
-ridge regression on all products of two features predicts, for every mechanism of the library, the mean score if it stayed in force to the
-end. There is one regression per step and mechanism in force, fitted on markets that were played exactly so: the first step under a
-probe, each later one under the mechanism that looked best. The last forecast is all the memory there is.
+After every step the forecast is revised: a ridge regression on all products of two features predicts, from the last forecast and from
+what was just seen of the market (scores and proxies), the mean score of every mechanism of the library if it stayed in force to the end.
+There is one regression per step and mechanism in force, fitted on markets that were played in the same way: the first step under a probe,
+each later one under the mechanism with the best forecast. A designer remembers nothing but its last forecast.
 """
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +19,9 @@ from edgeworth.config import AuctionConfig
 from edgeworth.errors import DataError
 from edgeworth.games.auction.batch import MarketBatch, Rows, constant_rows
 from edgeworth.games.auction.state import PROXIES, SCORES
+from edgeworth.progress import Progress, silent
 
 Matrix = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 SEEN = (*SCORES[:4], *PROXIES)
 """What a forecast looks at: the four components of the score and the proxies."""
@@ -78,9 +77,9 @@ class FitSettings:
 
 
 def fit_revisions(
-    library: Rows, probe: int, config: AuctionConfig, settings: FitSettings, seed: int, threads: int = 1, progress: Progress | None = None
+    library: Rows, probe: int, config: AuctionConfig, settings: FitSettings, seed: int, threads: int = 1, progress: Progress = silent
 ) -> Revisions:
-    """Play markets from this population as a designer would, and fit a revision wherever it comes by."""
+    """Play markets from this population as a designer would, and fit a revision for each step and mechanism that occurs."""
     size = settings.markets
     batch = MarketBatch(config, size)
     batch.seed(np.arange(seed, seed + size))
@@ -99,8 +98,7 @@ def fit_revisions(
                 revisions[step, int(mechanism)] = ridge_fit(features, future[here], settings.ridge)
         forecast = revise(revisions, step, in_force, forecast, seen)
         in_force = forecast.argmax(axis=1)
-        if progress is not None:
-            progress(f"step {step + 1}", step + 1, settings.steps)
+        progress(f"step {step + 1}", step + 1, settings.steps)
     return revisions
 
 

@@ -19,9 +19,9 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.bundled import bundled_mechanism, find_mechanism
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, batch_variables, load_design_prompt
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.designers.fixed import boxed_mechanism, find_mechanism
 from edgeworth.agents.questions import ask_once, client_for, judged
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import FallbackUsed, IllegalAction, ModelUnavailable, UnknownName
@@ -105,7 +105,7 @@ class LanguageModel(Designer):
         self.remembers = remembers
         self.on_rejection = on_rejection
         self._given_opening = opening
-        self.opening = opening if isinstance(opening, DaedalusAction) else boxed_mechanism(opening)
+        self.opening = opening if isinstance(opening, DaedalusAction) else bundled_mechanism(opening)
         self.client = client_for(LanguageModel, client, model, cache=cache, replay=replay, **client_options)
         self.verdicts: tuple[Verdict, ...] = ()
         """What became of the replies of the last step, market by market."""

@@ -9,18 +9,18 @@ round has fresh ones; the winner is compared with the best constant on markets t
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.search import Contest, Progress, redrawn, rounded
+from edgeworth.agents.designers.search import Contest, SearchBudget, redrawn, rounded
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import FIELDS, action_of, random_mechanisms
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES
+from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 
 COPY_CHANCE = 0.15
@@ -33,33 +33,21 @@ LONGEST_OPENING = 3
 
 
 @dataclass(frozen=True)
-class ScheduleBudget:
-    """How hard to search; the defaults take about two minutes for eight bidders on one core."""
+class ScheduleBudget(SearchBudget):
+    """How hard to search for a schedule; the defaults take about two minutes for eight bidders on one core.
+
+    `restarts` counts the runs of each kind and format; `markets` are those of the first generation, five times as many in the last.
+    """
 
     restarts: int = 1
-    """Runs of each kind and format."""
     candidates: int = 1200
-    """Random schedules of two phases at the start of a run of the second kind."""
-    first_markets: int = 8
-    """Markets on which each of them is tried."""
-    halvings: int = 3
-    """Rounds in which a quarter survives and meets four times as many markets."""
     generations: int = 26
     parents: int = 8
-    """Survivors of a generation."""
     children: int = 8
     """Changed copies of each parent."""
     markets: int = 32
-    """Markets per schedule in the first generation; five times as many in the last."""
     finalists: int = 4
-    """Schedules of each run that meet those of the others."""
     final_markets: int = 4000
-    """Markets on which finalists are compared, and on which the winner meets the best constant."""
-
-    def scaled(self, effort: float) -> ScheduleBudget:
-        """The same search with so many times the episodes."""
-        parts = ("candidates", "markets", "final_markets")
-        return dataclasses.replace(self, **{name: max(4, round(effort * getattr(self, name))) for name in parts})
 
 
 @dataclass(frozen=True)
@@ -78,7 +66,7 @@ def search_schedule(
     seed: int = 0,
     budget: ScheduleBudget | None = None,
     threads: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> FoundSchedule:
     """The best schedule of `episode_length` mechanisms; `start` holds the constants to begin at, the best of each format."""
     budget = ScheduleBudget() if budget is None else budget
@@ -92,8 +80,8 @@ def search_schedule(
         name = AUCTION_TYPES[kind]
         for _ in range(budget.restarts):
             finalists.append(bred(contest, constant[None], rng, budget, f"{name} from its constant"))
-            opened = thinned(contest, two_phases(rng, budget.candidates, steps, kind), budget, name)
-            finalists.append(bred(contest, opened, rng, budget, f"{name} from random openings"))
+            opened = contest.thinned(two_phases(rng, budget.candidates, steps, kind), budget, name)
+            finalists.append(bred(contest, opened[: 2 * budget.parents], rng, budget, f"{name} from random openings"))
     best = contest.best(rounded(np.concatenate(finalists)), budget.final_markets, 1, "comparing schedules")
     best = simplified(contest, best[0], budget)[None]
     constant = contest.best(constants, budget.final_markets, 1, "comparing constants")
@@ -108,15 +96,6 @@ def two_phases(rng: np.random.Generator, count: int, steps: int, kind: int) -> R
     schedules = np.repeat(sequel[:, None], steps, axis=1)
     opening, length = random_mechanisms(rng, count), rng.integers(1, min(LONGEST_OPENING, steps) + 1, count)
     return np.where(np.arange(steps) < length[:, None], opening[:, None], schedules)
-
-
-def thinned(contest: Contest, schedules: Rows, budget: ScheduleBudget, name: str) -> Rows:
-    """The best of many schedules: a quarter survives each round and meets four times as many markets."""
-    markets = budget.first_markets
-    for _ in range(budget.halvings):
-        schedules = contest.best(schedules, markets, max(budget.parents, len(schedules) // 4), f"{name}, halving")
-        markets *= 4
-    return schedules[: 2 * budget.parents]
 
 
 def bred(contest: Contest, schedules: Rows, rng: np.random.Generator, budget: ScheduleBudget, name: str) -> Rows:

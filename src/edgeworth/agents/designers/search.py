@@ -10,8 +10,9 @@ single-field changes to the survivors, then takes small steps of the numbers on 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,9 @@ from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import CHOICES, FIELDS, HIGHEST, NUMBERS, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.vocabulary import ALLOW, AUCTION_TYPES
+from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 
-Progress = Callable[[str, int, int], None]
 FixedFields = Mapping[str, int | float | bool]
 
 FORMAT = "auction_type"
@@ -53,7 +54,7 @@ class SearchBudget:
     final_markets: int = 2000
     """Markets on which finalists are compared, and on which the winners are scored again."""
 
-    def scaled(self, effort: float) -> SearchBudget:
+    def scaled(self, effort: float) -> Self:
         """The same search with so many times the episodes."""
         parts = ("candidates", "markets", "final_markets")
         return dataclasses.replace(self, **{name: max(4, round(effort * getattr(self, name))) for name in parts})
@@ -99,7 +100,7 @@ def mean_scores(designs: Rows, config: AuctionConfig, markets: int, seed: int, t
 class Contest:
     """Rounds of comparison: all designs of a round meet the same markets, no two rounds do."""
 
-    def __init__(self, config: AuctionConfig, seed: int, threads: int, rounds: int, progress: Progress | None) -> None:
+    def __init__(self, config: AuctionConfig, seed: int, threads: int, rounds: int, progress: Progress) -> None:
         self.config, self.threads, self.rounds, self.progress = config, threads, rounds, progress
         self.fresh, self.done = seed + FIRST_ROUND, 0
 
@@ -108,8 +109,7 @@ class Contest:
         scores = mean_scores(designs, self.config, markets, self.fresh, self.threads)
         self.fresh += ROUND_WIDTH
         self.done += 1
-        if self.progress is not None:
-            self.progress(what, self.done, self.rounds)
+        self.progress(what, self.done, self.rounds)
         return scores
 
     def best(self, designs: Rows, markets: int, keep: int, what: str) -> Rows:
@@ -119,6 +119,14 @@ class Contest:
         kept: Rows = designs[order[:keep]]
         return kept
 
+    def thinned(self, designs: Rows, budget: SearchBudget, name: str) -> Rows:
+        """The best of many designs: a quarter survives each round and meets four times as many markets (successive halving)."""
+        markets = budget.first_markets
+        for _ in range(budget.halvings):
+            designs = self.best(designs, markets, max(budget.parents, len(designs) // 4), f"{name}, halving")
+            markets *= 4
+        return designs
+
 
 def search_mechanism(
     config: AuctionConfig,
@@ -126,7 +134,7 @@ def search_mechanism(
     budget: SearchBudget | None = None,
     fixed: FixedFields | None = None,
     threads: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = silent,
     start: Rows | None = None,
 ) -> Found:
     """The best constant mechanisms for a population that is known, one per format.
@@ -150,10 +158,7 @@ def search_mechanism(
 
 def run(contest: Contest, rng: np.random.Generator, budget: SearchBudget, fixed: FixedFields, name: str, start: Rows | None) -> Rows:
     """One run within a format: its finalists, best first."""
-    designs, markets = held(random_mechanisms(rng, budget.candidates), fixed), budget.first_markets
-    for _ in range(budget.halvings):
-        designs = contest.best(designs, markets, max(budget.parents, len(designs) // 4), f"{name}, halving")
-        markets *= 4
+    designs = contest.thinned(held(random_mechanisms(rng, budget.candidates), fixed), budget, name)
     if start is not None:
         designs = np.concatenate([held(start.copy(), fixed), designs])
     free = [field for field in FIELDS if field not in fixed]

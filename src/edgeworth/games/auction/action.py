@@ -1,16 +1,15 @@
-"""What a designer writes: an eleven-field mechanism, as JSON, strictly checked.
+"""A mechanism: eleven fields, as strictly checked JSON and as a row of the record `MECHANISM` that the market reads.
 
-`DaedalusAction` is the public name and shape; `checked_action` turns whatever arrived into one or says which field is wrong, what was
-expected and what arrived. Nothing is clipped and nothing is filled in: a wrong field is an error, for a trainer to learn from.
-Inside the game a mechanism is a row of the record `MECHANISM`.
+`checked_action` is the only check of what comes from outside: it returns a `DaedalusAction` or says which field is wrong, what was expected
+and what arrived. Nothing is clipped and nothing is filled in. `check_rows` does it for rows that a program made.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from edgeworth.errors import DataError, IllegalAction, nearest
 from edgeworth.games.auction.state import MECHANISM
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES, COALITION_POLICIES
+from edgeworth.validation import shown
+
+Checked = TypeVar("Checked")
 
 MAX_RESERVE = 0.9
 MAX_PENALTY = 3.0
@@ -54,8 +56,6 @@ HIGHEST = {name: MAX_RESERVE if name == "reserve_price" else MAX_PENALTY for nam
 PLACES = {name: {word: place for place, word in enumerate(words)} for name, words in CHOICES.items()}
 LIMITS = tuple(len(CHOICES[name]) - 1 if name in CHOICES else HIGHEST.get(name, 1) for name in FIELDS)
 """The highest value of every field in a row."""
-FEW = 4
-"""Rows that are looked at sooner one by one than as arrays."""
 
 
 def checked_action(value: Any) -> DaedalusAction:
@@ -63,7 +63,7 @@ def checked_action(value: Any) -> DaedalusAction:
     if isinstance(value, DaedalusAction):
         value = value.model_dump()  # checked anew: a copy may have been changed without checks
     if not isinstance(value, Mapping):
-        raise IllegalAction(f"A mechanism is a mapping of {len(FIELDS)} fields; got {_shown(value)}.", "mechanism")
+        raise IllegalAction(f"A mechanism is a mapping of {len(FIELDS)} fields; got {shown(value)}.", "mechanism")
     for key in value:
         if not isinstance(key, str):
             raise IllegalAction(f"Unknown field {key!r} in the mechanism. Known: {', '.join(FIELDS)}.", str(key))
@@ -75,8 +75,9 @@ def checked_action(value: Any) -> DaedalusAction:
 
 
 def _complaint(problem: Mapping[str, Any]) -> IllegalAction:
+    """The error for what Pydantic found wrong with a mechanism."""
     field = str(problem["loc"][0]) if problem["loc"] else "mechanism"
-    arrived = _shown(problem["input"])
+    arrived = shown(problem["input"])
     if problem["type"] == "missing":
         return IllegalAction(f"{field} is missing; a mechanism has all of {', '.join(FIELDS)}.", field)
     if problem["type"] == "extra_forbidden":
@@ -92,15 +93,25 @@ def _complaint(problem: Mapping[str, Any]) -> IllegalAction:
     return IllegalAction(f"{field} is {arrived}; expected a number from 0 to {HIGHEST.get(field, 0.0):g}.", field)
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def read_mechanism(path: Path | str) -> DaedalusAction:
     """A mechanism from a JSON file with exactly the eleven fields."""
+    return _read(path, checked_action)
+
+
+def read_mechanisms(path: Path | str) -> list[DaedalusAction]:
+    """A list of mechanisms from a JSON file."""
+    return _read(path, _checked_list)
+
+
+def _checked_list(content: Any) -> list[DaedalusAction]:
+    if not isinstance(content, list) or not content:
+        raise IllegalAction("expected a list of mechanisms.", "mechanism")
+    return [checked_action(entry) for entry in content]
+
+
+def _read(path: Path | str, check: Callable[[Any], Checked]) -> Checked:
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once_each)
+        return check(json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once_each))
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
@@ -108,10 +119,6 @@ def read_mechanism(path: Path | str) -> DaedalusAction:
     except json.JSONDecodeError as error:
         raise DataError(path, f"is not valid JSON: {error.msg}.", error.lineno) from error
     except ValueError as error:
-        raise DataError(path, str(error)) from error
-    try:
-        return checked_action(content)
-    except IllegalAction as error:
         raise DataError(path, str(error)) from error
 
 
@@ -133,13 +140,13 @@ def mechanism_rows(actions: Sequence[DaedalusAction | Mapping[str, Any]]) -> NDA
 
 
 def row_values(action: DaedalusAction) -> tuple[Any, ...]:
-    """The fields of a mechanism as a row holds them: words by their place in the vocabulary."""
+    """The fields of a mechanism as a row holds them: words as their number in the vocabulary."""
     auction_type, *between, coalition_policy = vars(action).values()
     return PLACES["auction_type"][auction_type], *between, PLACES["coalition_policy"][coalition_policy]
 
 
 def action_of(row: np.void) -> DaedalusAction:
-    """A row of the market's record as the mechanism that people read."""
+    """The mechanism that a row holds."""
     values: dict[str, Any] = {name: row[name].item() for name in FIELDS}
     for name, words in CHOICES.items():
         values[name] = words[values[name]]
@@ -147,21 +154,14 @@ def action_of(row: np.void) -> DaedalusAction:
 
 
 def check_rows(rows: NDArray[np.void]) -> None:
-    """Refuse rows that no mechanism has; the batch's counterpart of `checked_action`."""
+    """Refuse rows whose values no mechanism can have."""
     if not isinstance(rows, np.ndarray) or rows.dtype != MECHANISM:
         what = f"dtype {rows.dtype}" if isinstance(rows, np.ndarray) else f"type {type(rows).__name__}"
         raise IllegalAction(f"Mechanisms have {what}; expected the record MECHANISM (see mechanism_rows).", "mechanism")
-    if rows.size <= FEW and all(map(_in_range, rows.ravel().tolist())):
-        return
     for name in NUMBERS:
         _refuse(rows, name, ~((rows[name] >= 0.0) & (rows[name] <= HIGHEST[name])), f"a number from 0 to {HIGHEST[name]:g}")
     for name, words in CHOICES.items():
         _refuse(rows, name, (rows[name] < 0) | (rows[name] >= len(words)), f"0 to {len(words) - 1} ({', '.join(words)})")
-
-
-def _in_range(values: Any) -> bool:
-    """Whether a row, as plain numbers, is a mechanism."""
-    return all(0 <= value <= limit for value, limit in zip(values, LIMITS, strict=True))
 
 
 def _refuse(rows: NDArray[np.void], name: str, wrong: NDArray[np.bool_], expected: str) -> None:

@@ -1,4 +1,4 @@
-"""Who is in the market: stages, mixes and held-out populations.
+"""Populations: which types of bidders are in a market, by stage, mix or held-out mix.
 
 A population is a recipe for the types of n bidders. A *stage* rounds its shares to whole bidders at random and then may swap one, so that
 knowing the stage never reveals the composition; an *independent* mix draws every bidder by itself; a *Dirichlet* population draws the
@@ -54,6 +54,8 @@ MIXED_SHARES = (0.25, 0.25, 0.25, 0.125, 0.125)
 HELD_OUT = 20
 HELD_OUT_SEED = 20_260_801
 """Seed of the twenty held-out mixes; they are evaluated on, never trained on."""
+FAMILIES = {"stages": tuple(str(k) for k in range(STAGES)), "held_out": tuple(f"held_out_{k}" for k in range(HELD_OUT))}
+"""Populations that draw one of several recipes for each episode."""
 
 POPULATION = record(
     [
@@ -67,8 +69,23 @@ POPULATION = record(
 
 def population_names() -> list[str]:
     """Every population that can be asked for by name."""
-    held_out = [f"held_out_{k}" for k in range(HELD_OUT)]
-    return [*(str(k) for k in range(STAGES)), "mixed", "stages", "dirichlet", "held_out", *held_out]
+    return [*FAMILIES["stages"], "mixed", "stages", "dirichlet", "held_out", *FAMILIES["held_out"]]
+
+
+def recipe_names(stage: str, mix: Mapping[str, float] | None = None) -> tuple[str, ...]:
+    """What the rows of a population table are called."""
+    return ("mix",) if mix is not None else FAMILIES.get(stage, (stage,))
+
+
+@functools.cache
+def recipes() -> dict[str, Recipe]:
+    """Every recipe that has a name."""
+    named: dict[str, Recipe] = {"mixed": (MIXED_SHARES, INDEPENDENT, 0.0), "dirichlet": ((1.0,) * TYPES, DIRICHLET, 0.0)}
+    for name, shares in zip(FAMILIES["stages"], STAGE_SHARES, strict=True):
+        named[name] = (shares, ROUNDED, SWAP_CHANCE)
+    for name, mix in zip(FAMILIES["held_out"], held_out_shares(), strict=True):
+        named[name] = (mix, INDEPENDENT, 0.0)
+    return named
 
 
 def population_table(stage: int | str, mix: Mapping[str, float] | None = None) -> NDArray[np.void]:
@@ -76,21 +93,9 @@ def population_table(stage: int | str, mix: Mapping[str, float] | None = None) -
     if mix is not None:
         return table_of([(mix_shares(mix), ROUNDED, 0.0)])
     name = str(stage) if not isinstance(stage, bool) else repr(stage)
-    stages: list[Recipe] = [(shares, ROUNDED, SWAP_CHANCE) for shares in STAGE_SHARES]
-    held_out: list[Recipe] = [(shares, INDEPENDENT, 0.0) for shares in held_out_shares()]
-    if name in population_names():
-        if name.isdigit():
-            return table_of([stages[int(name)]])
-        if name.startswith("held_out_"):
-            return table_of([held_out[int(name.removeprefix("held_out_"))]])
-        tables: dict[str, list[Recipe]] = {
-            "mixed": [(MIXED_SHARES, INDEPENDENT, 0.0)],
-            "stages": stages,
-            "dirichlet": [((1.0,) * TYPES, DIRICHLET, 0.0)],
-            "held_out": held_out,
-        }
-        return table_of(tables[name])
-    raise UnknownName("stage", stage, population_names())
+    if name not in population_names():
+        raise UnknownName("stage", stage, population_names())
+    return table_of([recipes()[row] for row in recipe_names(name)])
 
 
 def table_of(rows: list[Recipe]) -> NDArray[np.void]:
