@@ -180,10 +180,8 @@ class Design(NamedTuple):
     model: str | None = None
 
 
-class DesignerWorker:
+class DesignerWorker(Worker[KnownMarket, Design]):
     """A designer without a model: it looks at what is known now, in microseconds."""
-
-    gathers = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -251,7 +249,7 @@ class AdaptiveWorker(DesignerWorker):
         return Design(action_of(designer.library[designer.probe if place is None else place]), (assumed, *designer.assumed))
 
 
-class ModelWorker:
+class ModelWorker(Worker[KnownMarket, Design]):
     """The language model designer: a batch of requests is one batch of prompts."""
 
     gathers = True

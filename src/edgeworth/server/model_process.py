@@ -43,7 +43,7 @@ class ModelProcess:
         """How often a process was started."""
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
-        self._is_loaded = self._is_closed = False
+        self._is_loaded = False
         self._lock = threading.Lock()
 
     @property
@@ -70,13 +70,9 @@ class ModelProcess:
             replies: list[Reply] = self._call((batch, samplings, within), within + GRACE_SECONDS, "while it was writing")
             return replies
 
-    def open(self) -> None:
-        """Allow a process to be started again after `close`."""
-        self._is_closed = False
-
     def close(self) -> None:
-        """End the process, even in the middle of a batch."""
-        self._is_closed, self._is_loaded, process = True, False, self._process
+        """End the process, even in the middle of a batch; a later call starts another one."""
+        self._is_loaded, process = False, self._process
         if process is not None:
             process.kill()
             process.join()
@@ -90,9 +86,6 @@ class ModelProcess:
         process.start()
         theirs.close()
         self._process, self.starts = process, self.starts + 1
-        if self._is_closed:
-            self._stop()
-            raise ModelUnavailable("dropped", "The model has been closed: the server is stopping.")
         self.name = self._call(None, LOAD_SECONDS, "while it was loading")
         self._is_loaded = True
 

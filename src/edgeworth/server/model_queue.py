@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from prometheus_client import Counter, Histogram
 
@@ -25,8 +25,6 @@ from edgeworth.server.settings import LOCAL, DeskLimits
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
-AskedOf = TypeVar("AskedOf", contravariant=True)
-AnswerOf = TypeVar("AnswerOf", covariant=True)
 Result = TypeVar("Result")
 State = Literal["cold", "loading", "loaded", "failed"]
 Ending = Literal["answered", "failed", "full", "late", "gone"]
@@ -34,32 +32,31 @@ Ending = Literal["answered", "failed", "full", "late", "gone"]
 TEMPORARY = frozenset({"dropped", "timeout", "server_error", "rate_limited", "unreachable"})
 """A model's reasons for not answering that may have passed at the next attempt."""
 RETRY_SECONDS = 2
+ASK_LATER = "Ask again later, or ask another one."
 CLOSE_SECONDS = 10.0
 """How long a closing queue waits for the batch in hand."""
 WAIT_BUCKETS = (0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64)
 
 
-class Worker(Protocol[AskedOf, AnswerOf]):
+class Worker(Generic[Asked, Answer]):
     """Answers requests. `load` and `answer` run in a thread, never at the same time."""
 
-    @property
-    def gathers(self) -> bool:
-        """Whether a large batch is cheaper than several small ones, so that the first request waits a moment for others."""
-        ...
+    gathers = False
+    """Whether a large batch is cheaper than several small ones, so that the first request waits a moment for others."""
 
     @property
     def loaded(self) -> bool:
         """Whether it can answer without loading anything first."""
-        ...
+        raise NotImplementedError
 
     def load(self) -> None:
         """Load what it needs, or raise the reason why that fails."""
-        ...
+        raise NotImplementedError
 
-    def answer(self, batch: Sequence[AskedOf], stop_at: float) -> Sequence[AnswerOf | Exception]:
+    def answer(self, batch: Sequence[Asked], stop_at: float) -> Sequence[Answer | Exception]:
         """An answer or an error for every request; after `stop_at` on the monotonic clock none is waited for."""
-        ...
+        raise NotImplementedError
 
 
 class QueueMetrics:
@@ -148,7 +145,8 @@ class RequestQueue(Generic[Asked, Answer]):
             return answer
         except TimeoutError:
             ending = "late"
-            raise self._late(seconds) from None
+            message = f"{self.name} did not answer within {seconds:g} seconds; it is {self.state}."
+            raise Refused(504, "deadline", message, ASK_LATER, retry_after=RETRY_SECONDS, who=self.name) from None
         except asyncio.CancelledError:
             ending = "gone"
             raise
@@ -179,16 +177,24 @@ class RequestQueue(Generic[Asked, Answer]):
         if self._is_closing:
             raise self._closing()
         self._waiting = [other for other in self._waiting if not other.future.done()]
-        own = sum(other.owner == request.owner for other in self._waiting)
-        if len(self._waiting) >= self.limits.queue:
-            self.metrics.ended(self.name, "full")
-            raise self._full(len(self._waiting))
+        waiting, own = len(self._waiting), sum(other.owner == request.owner for other in self._waiting)
+        if waiting >= self.limits.queue:
+            raise self._full(503, "busy", f"{waiting} requests wait for {self.name}, the most that may.", ASK_LATER, waiting)
         if own >= self.limits.per_owner:
-            self.metrics.ended(self.name, "full")
-            raise self._too_many(own)
+            message = f"{own} of your requests wait for {self.name}, the most that may."
+            raise self._full(429, "too_many_questions", message, "Wait for their answers before you ask more.", own)
         self._waiting.append(request)
         self._serve_soon()
         return request
+
+    def _full(self, status: int, code: str, message: str, remedy: str, waiting: int) -> Refused:
+        """A refusal with the time that so many requests will take, judging by the last batch."""
+        self.metrics.ended(self.name, "full")
+        seconds = (1 + waiting / self.limits.batch) * self._batch_seconds
+        return Refused(status, code, message, remedy, retry_after=min(60, max(1, math.ceil(seconds))), who=self.name)
+
+    def _closing(self) -> Refused:
+        return Refused(503, "closing", f"{self.name} takes no more requests: the server is stopping.", "Ask again.", retry_after=5)
 
     def _serve_soon(self) -> None:
         if self._serving is None or self._serving.done():
@@ -245,27 +251,6 @@ class RequestQueue(Generic[Asked, Answer]):
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
-    def _closing(self) -> Refused:
-        return Refused(503, "closing", f"{self.name} takes no more requests: the server is stopping.", "Ask again.", retry_after=5)
-
-    def _full(self, waiting: int) -> Refused:
-        message = f"{waiting} requests wait for {self.name}, the most that may."
-        again = self._seconds_for(waiting)
-        return Refused(503, "busy", message, "Ask again later, or ask another one.", retry_after=again, who=self.name)
-
-    def _too_many(self, own: int) -> Refused:
-        message = f"{own} of your requests wait for {self.name}, the most that may."
-        again = self._seconds_for(own)
-        return Refused(429, "too_many_questions", message, "Wait for their answers before you ask more.", retry_after=again, who=self.name)
-
-    def _seconds_for(self, waiting: int) -> int:
-        """How long so many requests will take, judging by the last batch."""
-        return min(60, max(1, math.ceil((1 + waiting / self.limits.batch) * self._batch_seconds)))
-
-    def _late(self, seconds: float) -> Refused:
-        message = f"{self.name} did not answer within {seconds:g} seconds; it is {self.state}."
-        return Refused(504, "deadline", message, "Ask again later, or ask another one.", retry_after=RETRY_SECONDS, who=self.name)
-
 
 def failure(who: str, error: Exception) -> Refused:
     """A worker's error as a client sees it; an unforeseen one is logged with its traceback."""
@@ -274,7 +259,7 @@ def failure(who: str, error: Exception) -> Refused:
     if isinstance(error, ModelUnavailable):
         again = RETRY_SECONDS if error.reason in TEMPORARY else None
         facts: dict[str, Any] = {"who": who, "reason": error.reason}
-        return Refused(503, "model_unavailable", f"{who}: {error}", "Ask again later, or ask another one.", retry_after=again, **facts)
+        return Refused(503, "model_unavailable", f"{who}: {error}", ASK_LATER, retry_after=again, **facts)
     if isinstance(error, EdgeworthError) and not isinstance(error, IllegalAction):
         return refusal_of(error)
     note(logging.ERROR, "worker_failed", error, who=who)

@@ -32,7 +32,7 @@ from edgeworth.protocol import Reason, Rejection
 from edgeworth.server.designers import designer_workers
 from edgeworth.server.live import LiveBargaining, opening_of
 from edgeworth.server.model_process import ModelProcess, ProcessClient, pocket_process
-from edgeworth.server.model_queue import QueueMetrics, RequestQueue
+from edgeworth.server.model_queue import QueueMetrics, RequestQueue, Worker
 from edgeworth.server.models import SessionId
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.routes_designers import (
@@ -151,17 +151,13 @@ class Hinted(NamedTuple):
     model: str | None = None
 
 
-class HintWorker:
+class HintWorker(Worker[Moment, Hinted]):
     """A hint provider behind its queue; a language model is asked through its client."""
 
     def __init__(self, name: str, client: ProcessClient | None = None) -> None:
-        self.name, self.client = name, client
+        self.name, self.client, self.gathers = name, client, client is not None
         self.provider: HintProvider | None = None
         self._games: set[str] = set()
-
-    @property
-    def gathers(self) -> bool:
-        return self.client is not None
 
     @property
     def loaded(self) -> bool:
@@ -289,7 +285,6 @@ def add_designers_and_hints(app: FastAPI, sessions: Sessions, settings: ServerSe
     app.include_router(hint_routes(hints, sessions))
 
     async def start() -> None:
-        process.open()
         for queue in queues:
             queue.open()
         for name in settings.warm:
