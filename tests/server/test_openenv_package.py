@@ -95,7 +95,7 @@ def test_the_image_is_given_what_it_is_built_from() -> None:
 
 
 def test_the_old_package_is_not_installed() -> None:
-    from edgeworth.server.openenv_adapter import refuse_stale_openenv
+    from edgeworth.server.routes_openenv import refuse_stale_openenv
 
     refuse_stale_openenv()
 

@@ -167,12 +167,12 @@ def test_a_session_made_by_a_remote_call_is_taken_up_by_a_socket(url: str) -> No
 
 def test_an_old_openenv_beside_the_new_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from edgeworth.errors import InvalidOption
-    from edgeworth.server import openenv_adapter
+    from edgeworth.server import routes_openenv
 
-    openenv_adapter.refuse_stale_openenv()
-    monkeypatch.setattr(openenv_adapter, "STALE", "pytest")  # any package that is installed
+    routes_openenv.refuse_stale_openenv()
+    monkeypatch.setattr(routes_openenv, "STALE", "pytest")  # any package that is installed
     with pytest.raises(InvalidOption, match="pip uninstall pytest"):
-        openenv_adapter.refuse_stale_openenv()
+        routes_openenv.refuse_stale_openenv()
 
 
 def test_without_openenv_sockets_work_and_metadata_says_what_is_missing(tmp_path: Path) -> None:

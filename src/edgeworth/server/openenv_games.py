@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
 from openenv.core.env_server import Environment
-from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
+from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, SchemaResponse, State
 from openenv.core.rubrics import Rubric
 from pydantic import ConfigDict, Field
 
@@ -28,7 +28,7 @@ from edgeworth.games.auction.action import DaedalusAction
 from edgeworth.games.bargaining.payoffs import REWARD_PARTS
 from edgeworth.server.live import Live, Opening, open_live, opening_of, scenario_names
 from edgeworth.server.models import MarketObservation, Move, Triple
-from edgeworth.server.openenv_messages import first_metadata, metadata
+from edgeworth.server.sockets import first_metadata, metadata
 
 Worths = Annotated[list[float], Field(min_length=3, max_length=3)]
 Task = dict[str, Any]
@@ -130,6 +130,7 @@ class GameEnvironment(Environment[Acts, Sees, EpisodeState], Generic[Acts, Sees]
     says: str
     tasks: dict[str, list[Task]]
     """Episodes by split: the reset options of each."""
+    _acts: type[Action]
     _seen: type[Observation]
 
     def __init__(self, rubric: Rubric) -> None:
@@ -170,6 +171,11 @@ class GameEnvironment(Environment[Acts, Sees, EpisodeState], Generic[Acts, Sees]
     def get_metadata(self) -> EnvironmentMetadata:
         """Name, description and version."""
         return EnvironmentMetadata(name=f"edgeworth-{self.game}", description=self.says, version=__version__, author="Edgeworth")
+
+    def schemas(self) -> SchemaResponse:
+        """JSON schemas of actions, observations and states."""
+        action, seen, state = (model.model_json_schema() for model in (self._acts, self._seen, EpisodeState))
+        return SchemaResponse(action=action, observation=seen, reset_observation=seen, state=state)
 
     def list_splits(self) -> list[str]:
         """The names of the splits."""
@@ -214,7 +220,7 @@ class DaedalusOpenEnv(GameEnvironment[MechanismAction, DaedalusObservation]):
         "train": numbered("train", "stage", ["0", "1", "2", "3", "4", "mixed"]),
         "test": numbered("test", "stage", [f"held_out_{k}" for k in range(20)]),
     }
-    _seen = DaedalusObservation
+    _acts, _seen = MechanismAction, DaedalusObservation
 
     def __init__(self) -> None:
         super().__init__(Product(*COMPONENTS))
@@ -226,7 +232,7 @@ class BargainingOpenEnv(GameEnvironment[MoveAction, BargainingObservation]):
     game = "bargaining"
     says = "Deal-or-No-Deal: divide books, hats and balls with a partner whose utilities are hidden; the reward is what the share is worth."
     tasks = {"train": numbered("train", "scenario", scenario_names())}  # noqa: RUF012 - read, never written
-    _seen = BargainingObservation
+    _acts, _seen = MoveAction, BargainingObservation
 
     def __init__(self) -> None:
         super().__init__(BargainingRubric())

@@ -1,4 +1,8 @@
-"""OpenEnv's JSON-RPC (`/mcp`) and task routes.
+"""OpenEnv's routes over HTTP: descriptions of the games (`/schema`, `/metadata`), their tasks, and JSON-RPC (`/mcp`).
+
+OpenEnv's `/reset`, `/step` and `/ws` play episodes in memory, so ours stand in their place; its web page, which all visitors share, is
+left out. OpenEnv itself is imported when the server starts, which takes seconds. Where it is not installed, `/mcp` and sockets work all the
+same, and `/metadata` says what is missing.
 
 The games have no tools; JSON-RPC makes and closes sessions by name. They are ordinary sessions, so a socket can continue one with
 `?session_id=`, on any worker, and after a restart. Tasks are the episodes of a game by split, each with the options that `reset` takes.
@@ -7,16 +11,25 @@ Paths and shapes are OpenEnv's; its own task routes take numbers of any size and
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol
+import importlib.metadata
+import importlib.util
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from edgeworth.errors import EdgeworthError, UnknownName
-from edgeworth.server.refusals import Refused, problems, refusal_of
+from edgeworth.errors import EdgeworthError, InvalidOption, MissingExtra, UnknownName
+from edgeworth.server.refusals import Json, Refused, problems, refusal_of
 from edgeworth.server.routes_designers import WHOLE
+from edgeworth.server.routes_games import PREFIXES, owner_of
 from edgeworth.server.sessions import Sessions
+from edgeworth.server.settings import ServerSettings
 
+if TYPE_CHECKING:
+    from edgeworth.server.openenv_games import GameEnvironment
+
+STALE = "openenv-core"
+"""OpenEnv's old package name; it installs into the same folder, and the two overwrite each other."""
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, SERVER_ERROR = -32700, -32600, -32601, -32602, -32000
 CREATE, CLOSE = "openenv/session/create", "openenv/session/close"
 
@@ -66,18 +79,19 @@ def failed(number: Any, code: int, message: str, data: Any = None) -> dict[str, 
     return {"jsonrpc": "2.0", "id": number, "error": error if data is None else {**error, "data": data}}
 
 
-class Tasks(Protocol):
-    """A source of tasks: OpenEnv's environment of a game."""
+def rpc_routes(sessions: Sessions, game: str) -> APIRouter:
+    """The JSON-RPC route of a game."""
+    router = APIRouter(prefix=PREFIXES[game])
 
-    game: str
+    @router.post("/mcp", operation_id=f"{game}_mcp", response_model=dict[str, Any], responses=problems())
+    async def mcp(request: Request) -> Response:
+        """Make or close a session that a socket can continue; the games have no tools."""
+        body = await request.body()
+        if not body:
+            return Json(failed(None, PARSE_ERROR, "The body is empty; expected a JSON-RPC request."))
+        return Json(await rpc_answer(sessions, owner_of(request), game, await request.json()))
 
-    def list_splits(self) -> list[str]:
-        """The names of the splits."""
-        ...
-
-    def list_tasks(self, split: str) -> list[Task]:
-        """The tasks of one split."""
-        ...
+    return router
 
 
 class SplitAsked(BaseModel):
@@ -101,7 +115,7 @@ class RangeAsked(SplitAsked):
     stop: Place | None = None
 
 
-def tasks_of(source: Tasks, split: str) -> list[Task]:
+def tasks_of(source: GameEnvironment[Any, Any], split: str) -> list[Task]:
     """The tasks of a split, or a refusal that names the known ones."""
     try:
         return source.list_tasks(split)
@@ -109,10 +123,10 @@ def tasks_of(source: Tasks, split: str) -> list[Task]:
         raise Refused(404, "unknown_split", str(error), f"GET /{source.game}/splits lists them.", "split") from None
 
 
-def task_routes(source: Tasks) -> APIRouter:
+def task_routes(source: GameEnvironment[Any, Any]) -> APIRouter:
     """Splits and tasks of a game."""
     game = source.game
-    router = APIRouter(prefix=f"/{game}", tags=["openenv"])
+    router = APIRouter(prefix=f"/{game}")
 
     @router.get("/splits", operation_id=f"{game}_splits", responses=problems())
     async def splits() -> list[dict[str, str]]:
@@ -144,3 +158,61 @@ def task_routes(source: Tasks) -> APIRouter:
         return {"tasks": tasks_of(source, body.split)[body.start : body.stop]}
 
     return router
+
+
+def description_routes(source: GameEnvironment[Any, Any]) -> APIRouter:
+    """What a game is, and the JSON schemas of its actions, observations and states."""
+    from openenv.core.env_server.types import EnvironmentMetadata, SchemaResponse
+
+    router, game = APIRouter(prefix=PREFIXES[source.game]), source.game
+
+    @router.get("/metadata", operation_id=f"{game}_metadata", response_model=EnvironmentMetadata, responses=problems())
+    async def metadata() -> Any:
+        """Name, description and version of the game."""
+        return source.get_metadata()
+
+    @router.get("/schema", operation_id=f"{game}_schema", response_model=SchemaResponse, responses=problems())
+    async def schema() -> Any:
+        """JSON schemas of actions, observations and states."""
+        return source.schemas()
+
+    return router
+
+
+def add_openenv(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
+    """Add OpenEnv's routes to the application."""
+    router = APIRouter(tags=["openenv"])
+    for game in PREFIXES:
+        router.include_router(rpc_routes(sessions, game))
+    if settings.openenv and importlib.util.find_spec("openenv") is not None:
+        refuse_stale_openenv()
+        from edgeworth.server.openenv_games import BargainingOpenEnv, DaedalusOpenEnv
+
+        @router.get("/list_environments", operation_id="list_environments", responses=problems())
+        async def list_environments() -> list[str]:
+            """The names under which tasks are listed."""
+            return list(PREFIXES)
+
+        for environment in (DaedalusOpenEnv(), BargainingOpenEnv()):
+            router.include_router(description_routes(environment))
+            router.include_router(task_routes(environment))
+    else:
+
+        @router.get("/metadata", operation_id="metadata", responses=problems(501))
+        async def metadata() -> Response:
+            """Says what is missing."""
+            raise MissingExtra("OpenEnv's description of the games", "openenv", "server")
+
+    app.include_router(router)
+
+
+def refuse_stale_openenv() -> None:
+    """Refuse to start where OpenEnv is installed under its old name too."""
+    try:
+        version = importlib.metadata.version(STALE)
+    except importlib.metadata.PackageNotFoundError:
+        return
+    raise InvalidOption(
+        f"{STALE} {version} is installed beside openenv and overwrites its files; run `pip uninstall {STALE}` and"
+        " `pip install --force-reinstall openenv==0.10.0`, or start without OpenEnv."
+    )

@@ -9,24 +9,40 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from edgeworth.errors import EdgeworthError
-from edgeworth.server import openenv_messages as messages
 from edgeworth.server.limits import Rate, decoded
+from edgeworth.server.live import Turn
 from edgeworth.server.refusals import Refused, refusal_of
+from edgeworth.server.routes_games import PREFIXES
 from edgeworth.server.routes_openenv import rpc_answer
 from edgeworth.server.sessions import Held, Sessions
-from edgeworth.server.settings import RequestLimits, SocketLimits
+from edgeworth.server.settings import RequestLimits, ServerSettings, SocketLimits
 
 LOG = logging.getLogger(__name__)
 LONGEST_EPISODE_ID = 255
 GOING_AWAY, REFUSED, TOO_BIG = 1001, 1008, 1009
+EXECUTION_ERROR = "EXECUTION_ERROR"
+CODES_BY_STATUS = {400: "INVALID_JSON", 404: "SESSION_ERROR", 422: "VALIDATION_ERROR", 429: "CAPACITY_REACHED"}
+"""OpenEnv's code for a refusal; EXECUTION_ERROR for any other status."""
+CODES = {
+    "server_full": "CAPACITY_REACHED",
+    "too_fast": EXECUTION_ERROR,
+    "unknown_type": "UNKNOWN_TYPE",
+    "other_game": "SESSION_ERROR",
+    "other_rules": "SESSION_ERROR",
+}
+"""OpenEnv's code for refusals whose status is not enough."""
+RULES_OF_THE_MOMENT = ("agree_needs_an_offer", "share_within_pool")
+"""Rules that a well-formed move can break; an action that breaks another one is not well-formed."""
+ENDED = "episode_length"
+"""Why a market's episode ends: the designer has made all its steps."""
 
 
 class Conversation:
@@ -68,11 +84,11 @@ class Conversation:
                 raise Refused(422, "unknown_type", f"Unknown message type: {kind[:60]}.", f"Send a message of the type {expected}.", "type")
             return await self._answers[kind](data)
         except (Refused, EdgeworthError) as error:
-            return messages.error_message(refusal_of(error))
+            return error_message(refusal_of(error))
         except Exception as error:
             LOG.error("A message on a socket could not be answered.", exc_info=error)
             said = "The server failed over this message; its log says why."
-            return messages.error_message(Refused(500, "internal", said, "Ask for the state, and go on from there."))
+            return error_message(Refused(500, "internal", said, "Ask for the state, and go on from there."))
 
     async def leave(self) -> None:
         """Delete the session if this socket made it."""
@@ -88,21 +104,21 @@ class Conversation:
         held = await self.sessions.open(self.owner, self.game, options, seed, self.session_id)
         self.made = self.made or self.session_id is None
         self.session_id, self.episode_id = held.stored.id, episode_id or held.stored.generation
-        info = messages.first_metadata(held.live.info())
-        return messages.observation_message(held.live.observation(), None, False, {**info, **self._names()})
+        info = first_metadata(held.live.info())
+        return observation_message(held.live.observation(), None, False, {**info, **self._names()})
 
     async def _step(self, data: dict[str, Any]) -> bytes:
         if self.session_id is None:
             raise Refused(409, "no_episode", "There is no episode yet.", "Send a reset first.", "type")
         data.pop("metadata", None)  # OpenEnv's own field, which no game knows
         turn, _ = await self.sessions.step(self.owner, self.session_id, data)
-        return messages.observation_message(turn.observation, turn.reward, turn.done, {**messages.metadata(turn), **self._names()})
+        return observation_message(turn.observation, turn.reward, turn.done, {**metadata(turn), **self._names()})
 
     async def _state(self, _: dict[str, Any]) -> bytes:
         held: Held | None = None
         if self.session_id is not None:
             held = await self.sessions.held(self.owner, self.session_id)
-        return messages.state_message(messages.state_fields(held, self.episode_id))
+        return state_message(state_fields(held, self.episode_id))
 
     async def _rpc(self, data: dict[str, Any]) -> bytes:
         return orjson.dumps({"type": "mcp", "data": await rpc_answer(self.sessions, self.owner, self.game, data)})
@@ -123,6 +139,53 @@ def _message(text: bytes, depth: int) -> tuple[str, dict[str, Any]]:
         if name not in ("type", "data"):
             raise Refused(422, "invalid_message", f"Unknown key {name[:60]!r} in a message.", "A message has `type` and `data`.", name[:60])
     return kind, data
+
+
+def first_metadata(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of the first observation; nothing has been scored yet."""
+    return {name: value for name, value in info.items() if name != "components"}
+
+
+def metadata(turn: Turn) -> dict[str, Any]:
+    """The metadata of an observation; at the end, with the reason why the episode ended."""
+    if not turn.done:
+        return turn.info
+    return {**turn.info, "end_reason": str(turn.info.get("outcome", ENDED)).lower()}
+
+
+def observation_message(observation: Mapping[str, Any], reward: float | None, done: bool, info: Mapping[str, Any]) -> bytes:
+    """OpenEnv's observation message, which has the metadata in two places."""
+    beside = orjson.Fragment(orjson.dumps(info))
+    data = {"observation": {"metadata": beside, **observation}, "reward": reward, "done": done, "metadata": beside}
+    return orjson.dumps({"type": "observation", "data": data})
+
+
+def state_fields(held: Held | None, episode_id: str | None) -> dict[str, Any]:
+    """The state of a session without its seed, which would reveal everything hidden; empty before the first reset."""
+    if held is None:
+        return {"episode_id": None, "step_count": 0, "session_id": None, "game": None, "options": {}, "done": False}
+    opening, live = held.stored.opening, held.live
+    return {
+        "episode_id": episode_id or held.stored.generation,
+        "step_count": live.steps,
+        "session_id": held.stored.id,
+        "game": opening.game,
+        "options": dict(opening.options),
+        "done": live.done,
+    }
+
+
+def state_message(fields: Mapping[str, Any]) -> bytes:
+    """OpenEnv's state message."""
+    return orjson.dumps({"type": "state", "data": fields})
+
+
+def error_message(refused: Refused) -> bytes:
+    """OpenEnv's error message: its own code, and ours as the `reason`."""
+    body = refused.body()
+    rule_of_the_game = body["code"] == "illegal_action" and body["field"] in RULES_OF_THE_MOMENT
+    code = EXECUTION_ERROR if rule_of_the_game else CODES.get(body["code"], CODES_BY_STATUS.get(refused.status, EXECUTION_ERROR))
+    return orjson.dumps({"type": "error", "data": {**body, "code": code, "reason": body["code"]}})
 
 
 class Sockets:
@@ -171,7 +234,7 @@ class Sockets:
                 await conversation.attach(session_id)
         except (Refused, EdgeworthError) as error:
             refused = refusal_of(error)
-            await websocket.send_text(messages.error_message(refused).decode())
+            await websocket.send_text(error_message(refused).decode())
             await websocket.close(REFUSED, refused.code)
             return False
         return True
@@ -194,3 +257,10 @@ class Sockets:
                 await conversation.leave()
                 return await websocket.close()
             await websocket.send_text(reply.decode())
+
+
+def add_sockets(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
+    """Add the sockets of both games, and a gauge of how many are open."""
+    sockets = Sockets(sessions, settings.limits, settings.sockets)
+    app.state.metrics.watch("sockets", "Open sockets.", lambda: sockets.open, everywhere=False)
+    app.include_router(sockets.routes(PREFIXES))
