@@ -21,11 +21,9 @@ from edgeworth.games.bargaining.hint_reply import hint_schema
 from edgeworth.games.bargaining.vocabulary import AGREE
 from edgeworth.protocol import Accepted, Rejection, parse_reply
 from edgeworth.training import pocket_hints, pocket_mechanisms
-from edgeworth.training.pocket_corpus import CorpusSettings, Teachers, examples_of, jobs_of, make_teachers, system_messages
-from edgeworth.training.pocket_hints import ANY_REPLY, Example, Talks, lessons
+from edgeworth.training.pocket_corpus import MARKET_SEEDS, CorpusSettings, Teachers, examples_of, jobs_of, make_teachers, system_messages
+from edgeworth.training.pocket_hints import ANY_REPLY, Example, Negotiations, PlanTable, held_out, lessons, make_table
 from edgeworth.training.pocket_mechanisms import MOVED_BY
-from edgeworth.training.pocket_plans import PlanTable, make_table
-from edgeworth.training.pocket_split import MARKET_SEEDS, held_out
 
 SMALL = CorpusSettings(talks=260, markets=24, plans=250, watched=300, random_share=0.2, held_out_talks=60, held_out_markets=8)
 UTILITIES = np.array(list(itertools.product(range(11), repeat=3)))
@@ -129,8 +127,8 @@ def test_talks_cover_every_scenario_and_every_partner() -> None:
 
 
 def test_against_a_partner_that_concedes_an_offer_as_good_as_the_plan_is_taken(classic: PlanTable) -> None:
-    talks = Talks(1.0, options={"partner": "conceder"})
-    taken = [e for e in pocket_hints.talk_examples(talks, classic, 300, seed=1) if json.loads(e.reply)["act_type"] == AGREE]
+    kind = Negotiations(1.0, options={"partner": "conceder"})
+    taken = [e for e in pocket_hints.negotiation_examples(kind, classic, 300, seed=1) if json.loads(e.reply)["act_type"] == AGREE]
     assert len(taken) > 20
     rejected = 0
     for user, _ in taken:

@@ -26,18 +26,14 @@ from edgeworth.llm.huggingface import POCKET_FOLDER
 from edgeworth.llm.stack import make_client
 from edgeworth.protocol import Accepted, parse_reply
 from edgeworth.training.pocket import (
-    DeviceRows,
     PocketSettings,
-    batches,
-    build_model,
     learning_rate,
     load_settings,
     market_rules,
     read_card,
-    reply_loss,
-    use_plain_causal_attention,
 )
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, load_corpus, make_corpus, save_corpus, system_messages
+from edgeworth.training.pocket_model import DeviceRows, batches, build_model, reply_loss, use_plain_causal_attention
 
 torch.set_num_threads(1)
 TINY = Path("configs/pocket_tiny.yaml")
@@ -99,7 +95,7 @@ def test_a_shared_system_message_changes_neither_loss_nor_gradients(
     corpus: Corpus, corpus_settings: CorpusSettings, game: str, plain: bool
 ) -> None:
     torch.manual_seed(0)
-    model = build_model(small(corpus_settings), corpus).double()
+    model = build_model(small(corpus_settings), corpus.tokenizer).double()
     tokens, wanted = DeviceRows.of(corpus.rows[game], CPU).padded(np.arange(0, 60, 12), corpus.tokenizer.pad_token_id)
     system = torch.tensor(corpus.systems[game])
     whole = torch.cat([system.expand(len(tokens), -1), tokens], dim=1)

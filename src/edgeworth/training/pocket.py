@@ -1,8 +1,6 @@
-"""The pocket model: a small Llama, trained from scratch to answer the prompts of the two games.
+"""Training the pocket model, a small Llama that answers the prompts of the two games: settings, training, log, and its folder.
 
-Settings, model, batches, loss, update, log, and the folder it is kept in: read top to bottom. Only the tokens of replies count in the
-loss. All exchanges of a game stand behind the same system message, so a batch computes that message once, with gradients, and every row
-attends to it; the trick that makes serving fast makes training fast too. Now and then the system message is left out, so that the model
+Network and loss are in `pocket_model.py`, the text is `pocket_corpus.py`. Now and then the system message is left out, so that the model
 does not depend on its every word.
 """
 
@@ -11,28 +9,27 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edgeworth.config import load_yaml
 from edgeworth.errors import DataError, InvalidOption, MissingExtra
 from edgeworth.files import csv_text, write_json, write_whole
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.huggingface import POCKET_FOLDER
+from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
-from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, Rows
+from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings
+from edgeworth.training.pocket_model import DeviceRows, agreement, batches, build_model, reply_loss, use_plain_causal_attention
 from edgeworth.validation import build
 
 if TYPE_CHECKING:
     import torch
     from transformers import LlamaForCausalLM
-
-Progress = Callable[[str, int, int], None]
 
 CARD = "card.json"
 UNJUDGED = {"hint": 5, "mechanism": 0}
@@ -91,134 +88,6 @@ def load_settings(path: Path, changes: Mapping[str, Any] | None = None, seed: in
     return settings
 
 
-# The model
-
-
-def build_model(settings: PocketSettings, corpus: Corpus) -> LlamaForCausalLM:
-    """An untrained model of the size and vocabulary that are wanted."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    tokenizer = corpus.tokenizer
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=settings.hidden,
-        intermediate_size=settings.intermediate,
-        num_hidden_layers=settings.layers,
-        num_attention_heads=settings.heads,
-        num_key_value_heads=settings.key_value_heads,
-        max_position_embeddings=settings.corpus.context,
-        tie_word_embeddings=True,
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    return LlamaForCausalLM(config)
-
-
-def attend(
-    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, scaling: float | None = None, **_: Any
-) -> tuple[torch.Tensor, None]:
-    """Attention in which the last query sees all keys, the one before all but one: what a shared beginning needs, and no mask in memory."""
-    import torch
-    from torch.nn.attention.bias import causal_lower_right
-
-    bias = causal_lower_right(query.shape[2], key.shape[2])
-    seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling, enable_gqa=True)
-    return seen.transpose(1, 2).contiguous(), None
-
-
-def use_plain_causal_attention(model: LlamaForCausalLM) -> None:
-    """Let a model use `attend`, which a GPU computes without a mask for every row in its memory."""
-    from transformers import AttentionInterface, AttentionMaskInterface
-
-    AttentionInterface.register(attend.__name__, attend)
-    AttentionMaskInterface.register(attend.__name__, lambda *_, **__: None)
-    model.set_attn_implementation(attend.__name__)
-
-
-# Batches
-
-
-def batches(rows: Rows, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-    """Numbers of rows for ever, in batches of similar lengths, every row once in a round."""
-    while True:
-        order = np.argsort(rows.lengths + rng.uniform(0.0, 8.0, len(rows)))
-        rng.shuffle(cuts := np.arange(0, max(len(order) - size, 0) + 1, size) + rng.integers(len(order) % size + 1))
-        for cut in cuts:
-            yield order[cut : cut + size]
-
-
-@dataclass(frozen=True)
-class DeviceRows:
-    """Rows where the model is."""
-
-    tokens: torch.Tensor
-    starts: torch.Tensor
-    replies: torch.Tensor
-    lengths: torch.Tensor
-
-    @classmethod
-    def of(cls, rows: Rows, device: torch.device) -> DeviceRows:
-        """The rows, moved."""
-        import torch
-
-        tokens = torch.from_numpy(rows.tokens.astype(np.int32)).to(device)
-        return cls(tokens, *(torch.from_numpy(array).to(device) for array in (rows.starts[:-1], rows.replies, rows.lengths)))
-
-    def padded(self, chosen: NDArray[np.int64], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Some rows side by side, and which of their tokens belong to the reply."""
-        import torch
-
-        numbers = torch.from_numpy(chosen).to(self.tokens.device)
-        lengths = self.lengths[numbers]
-        place = torch.arange(int(lengths.max()), device=self.tokens.device)
-        within = place < lengths[:, None]
-        tokens = self.tokens[(self.starts[numbers][:, None] + place).clamp_max(len(self.tokens) - 1)].long()
-        return torch.where(within, tokens, pad), within & (place >= self.replies[numbers][:, None])
-
-
-# The loss
-
-
-def reply_states(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Last hidden states at the places whose next token is wanted; padding stands behind the rows, where nothing looks."""
-    from transformers import DynamicCache
-
-    past = None
-    if system is not None:
-        head = model.model(input_ids=system[None], use_cache=True).past_key_values
-        past = DynamicCache()
-        for number, layer in enumerate(head.layers):
-            past.update(layer.keys.expand(len(tokens), -1, -1, -1), layer.values.expand(len(tokens), -1, -1, -1), number)
-    states = model.model(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
-    chosen: torch.Tensor = states[wanted[:, 1:]]
-    return chosen
-
-
-def reply_loss(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Mean cross-entropy of the tokens of the replies."""
-    import torch
-
-    logits = model.lm_head(reply_states(model, system, tokens, wanted))
-    return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][wanted[:, 1:]])
-
-
-def agreement(
-    model: LlamaForCausalLM, system: torch.Tensor, tokens: torch.Tensor, wanted: torch.Tensor, unjudged: int
-) -> tuple[float, float]:
-    """On rows with known replies: mean loss, and how many replies have the likeliest token right at every place but the last few."""
-    import torch
-
-    logits = model.lm_head(reply_states(model, system, tokens, wanted)).float()
-    target, mask = tokens[:, 1:][wanted[:, 1:]], wanted[:, 1:]
-    loss = torch.nn.functional.cross_entropy(logits, target)
-    wrong = torch.zeros_like(mask)
-    wrong[mask] = logits.argmax(-1) != target
-    left = mask.flip(1).cumsum(1).flip(1)
-    wrong &= left > unjudged
-    return float(loss), 1.0 - float(wrong.any(dim=1).float().mean())
-
-
 # Training
 
 
@@ -257,7 +126,7 @@ def train(
     device: str = "auto",
     log: Path | None = None,
     keep: Callable[[Trained], object] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Trained:
     """Train a model on a corpus; the log is written line by line, and `keep` is given the model every so many lines, and at the end."""
     try:
@@ -269,7 +138,7 @@ def train(
 
     torch.manual_seed(settings.seed)
     place = chosen_device(device)
-    model = build_model(settings, corpus)
+    model = build_model(settings, corpus.tokenizer)
     torch.nn.Module.to(model, place)
     if place.type == "cuda":
         use_plain_causal_attention(model)
@@ -306,9 +175,8 @@ def train(
                 write_log(log, history)
             if keep is not None and (len(history) % settings.keep_every == 0 or step + 1 == settings.steps):
                 keep(Trained(model, history, line["seconds"], device_name(place)))
-        if progress is not None:
-            words = f"loss {history[-1]['hint_loss']:.3f} / {history[-1]['mechanism_loss']:.3f}" if history else "training"
-            progress(words, step + 1, settings.steps)
+        words = f"loss {history[-1]['hint_loss']:.3f} / {history[-1]['mechanism_loss']:.3f}" if history else "training"
+        progress(words, step + 1, settings.steps)
     return Trained(model, history, time.perf_counter() - began, device_name(place))
 
 

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,21 +22,20 @@ from edgeworth.agents.designers.design_prompt import load_design_prompt
 from edgeworth.errors import DataError
 from edgeworth.games.bargaining.hint_prompt import AGREES_FROM, load_hint_prompt
 from edgeworth.llm.prompt import Prompt
+from edgeworth.progress import Progress, silent
 from edgeworth.training import pocket_hints, pocket_mechanisms
-from edgeworth.training.pocket_hints import Example, Talks
+from edgeworth.training.pocket_hints import Example, Negotiations, PlanTable, make_table
 from edgeworth.training.pocket_mechanisms import Markets, Watcher, fit_watcher
-from edgeworth.training.pocket_plans import PlanTable, make_table
-from edgeworth.training.pocket_split import MARKET_SEEDS
-from edgeworth.training.pocket_tokenizer import ROLES, encode, train_tokenizer, turn
+from edgeworth.training.pocket_model import ROLES, Rows, encode, train_tokenizer, turn
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-Progress = Callable[[str, int, int], None]
-
 GAMES = ("hint", "mechanism")
 JOB_TALKS, JOB_MARKETS = 2_000, 500
-"""Talks and markets of one job; a job is one process's work at a time."""
+"""Negotiations and markets of one job; a job is one process's work at a time."""
+MARKET_SEEDS = 2**44
+"""The first seed of a market to train on; seeds of evaluations are smaller."""
 LEARNT_FROM = 6_000
 """Texts of each game that the tokenizer learns from."""
 HELD_OUT_SEED = 2**20
@@ -48,7 +47,7 @@ class CorpusSettings:
     """How much text, and of what kind."""
 
     talks: int = 800_000
-    """Talks to play, every state of which is an exchange."""
+    """Negotiations to play, every state of which is an exchange."""
     markets: int = 16_000
     """Markets to play, every step of which is an exchange."""
     plans: int | None = None
@@ -65,25 +64,6 @@ class CorpusSettings:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Exchanges as tokens, one after the other."""
-
-    tokens: NDArray[np.uint16]
-    starts: NDArray[np.int64]
-    """Where each row begins, and the end of the last."""
-    replies: NDArray[np.int64]
-    """Where the reply begins within each row."""
-
-    def __len__(self) -> int:
-        return len(self.replies)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of every row."""
-        return np.diff(self.starts)
-
-
-@dataclass(frozen=True)
 class Corpus:
     """All the text, and how to read it."""
 
@@ -92,12 +72,12 @@ class Corpus:
     """The system message of each game."""
     rows: dict[str, Rows]
     held_out: dict[str, Rows]
-    """The same from contexts and seeds that no row in `rows` comes from."""
+    """Rows from contexts and seeds that no row in `rows` comes from."""
 
 
 @dataclass(frozen=True)
 class Teachers:
-    """Who knows the replies: plans by the rules they are for, and the Watcher."""
+    """What the replies come from: plans by the rules they are for, and the Watcher."""
 
     plans: dict[str, PlanTable]
     watcher: Watcher
@@ -105,10 +85,10 @@ class Teachers:
 
 @dataclass(frozen=True)
 class Job:
-    """One process's work at a time: some talks, or some markets."""
+    """One process's work at a time: some negotiations, or some markets."""
 
     game: str
-    lesson: Talks | Markets
+    lesson: Negotiations | Markets
     size: int
     number: int
     kept_back: bool = False
@@ -123,14 +103,13 @@ def system_messages() -> dict[str, str]:
     return {"hint": first(load_hint_prompt(), p=f"{AGREES_FROM:g}"), "mechanism": first(load_design_prompt())}
 
 
-def make_teachers(settings: CorpusSettings, workers: int = 1, progress: Progress | None = None) -> Teachers:
+def make_teachers(settings: CorpusSettings, workers: int = 1, progress: Progress = silent) -> Teachers:
     """Plan every game that is taught, and fit the Watcher."""
     plans: dict[str, PlanTable] = {}
-    games = {repr(talks.planned()): talks.planned() for talks in pocket_hints.lessons()}
+    games = {repr(kind.planned()): kind.planned() for kind in pocket_hints.lessons()}
     for number, (name, config) in enumerate(games.items()):
         plans[name] = make_table(config, settings.plans, workers)
-        if progress is not None:
-            progress("plans", number + 1, len(games))
+        progress("plans", number + 1, len(games))
     return Teachers(plans, fit_watcher(settings.watched, MARKET_SEEDS + 2**40 + settings.seed, workers))
 
 
@@ -139,7 +118,7 @@ def jobs_of(settings: CorpusSettings, kept_back: bool) -> list[Job]:
     talks = settings.held_out_talks if kept_back else settings.talks
     markets = settings.held_out_markets if kept_back else settings.markets
     jobs: list[Job] = []
-    kinds: list[tuple[str, Sequence[Talks | Markets], int, int]] = [
+    kinds: list[tuple[str, Sequence[Negotiations | Markets], int, int]] = [
         ("hint", pocket_hints.lessons(), talks, JOB_TALKS),
         ("mechanism", pocket_mechanisms.lessons(), markets, JOB_MARKETS),
     ]
@@ -156,14 +135,14 @@ def examples_of(job: Job, teachers: Teachers, settings: CorpusSettings) -> Itera
     """The exchanges of one job."""
     place = (settings.seed << 24) + job.number + (HELD_OUT_SEED if job.kept_back else 0)
     random_share = 0.0 if job.kept_back else settings.random_share
-    if isinstance(job.lesson, Talks):
+    if isinstance(job.lesson, Negotiations):
         table = teachers.plans[repr(job.lesson.planned())]
-        return pocket_hints.talk_examples(job.lesson, table, job.size, place, random_share, job.kept_back)
+        return pocket_hints.negotiation_examples(job.lesson, table, job.size, place, random_share, job.kept_back)
     seed = (0 if job.kept_back else MARKET_SEEDS) + place * JOB_MARKETS
     return pocket_mechanisms.market_examples(job.lesson, teachers.watcher, job.size, seed, random_share)
 
 
-def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress | None = None) -> Corpus:
+def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress = silent) -> Corpus:
     """Write all the text: first a little for the tokenizer to learn from, then everything, as tokens."""
     teachers = make_teachers(settings, workers, progress)
     jobs, later = jobs_of(settings, kept_back=False), jobs_of(settings, kept_back=True)
@@ -175,8 +154,7 @@ def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress |
     with multiprocessing.get_context("fork").Pool(workers, _remember, (teachers, settings, tokenizer)) as pool:
         for done, (job, rows) in enumerate(pool.imap(_write, [*jobs, *later])):
             parts.setdefault((job.game, job.kept_back), []).append(rows)
-            if progress is not None:
-                progress("text", done + 1, len(jobs) + len(later))
+            progress("text", done + 1, len(jobs) + len(later))
     taught, kept = ({game: joined(parts[game, kept_back]) for game in GAMES} for kept_back in (False, True))
     return Corpus(tokenizer, _heads(tokenizer), taught, kept)
 
@@ -226,7 +204,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
 # Kept text
 
 
-def corpus_at(folder: Path | None, settings: CorpusSettings, workers: int = 1, progress: Progress | None = None) -> Corpus:
+def corpus_at(folder: Path | None, settings: CorpusSettings, workers: int = 1, progress: Progress = silent) -> Corpus:
     """The corpus kept in a folder if there is one of these settings; otherwise a new one, kept there if a folder is named."""
     if folder is None:
         return make_corpus(settings, workers, progress)

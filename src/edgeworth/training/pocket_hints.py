@@ -1,14 +1,19 @@
-"""Talks as text for the pocket model: every state a prompt, the Bayes plan's move the reply.
+"""Negotiations as text for the pocket model: every state a prompt, the Bayes plan's move the reply.
 
-Talks are played in every scenario and with every partner. Three times in four the agent follows the plan, otherwise it makes some offer,
-so that the model also sees talks that went another way. Where the partner's counter-offers betray something, no blind plan is best; there
-the plan for the heuristic partner is taught, and AGREE to whatever leaves the agent at least what the plan would ask for.
+Negotiations are played in every scenario and with every partner. Three times in four the agent follows the plan, otherwise it makes some
+offer, so that the model also sees negotiations that went another way. Where the partner's counter-offers betray something, no blind plan is
+best; there the plan for the heuristic partner is taught, and AGREE to whatever leaves the agent at least what the plan would ask for.
+
+A half-context is what one side knows: the pool and its own utilities. Its standard order sorts the item types, whose names mean nothing:
+15,180 plans stand for the 85,184 half-contexts of the classic game. One half-context in ten is held out, in all its orders, so that the
+model is never tested on a context that it knows by another name.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import multiprocessing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,22 +22,124 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth import catalog
+from edgeworth.agents.hints.bayes import planned_hints
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
+from edgeworth.games.bargaining.contexts import Triple, own_sides
 from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
 from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE
 from edgeworth.games.bargaining.vocabulary import AGREE, INSIST, ONGOING, UTILITY_LIMIT
-from edgeworth.seeding import generator
-from edgeworth.training.pocket_plans import PlanTable
-from edgeworth.training.pocket_split import held_out
+from edgeworth.protocol import Rejection
+from edgeworth.seeding import generator, hash_rows
+from edgeworth.training.practice import step_chosen
 
+HELD_OUT_ONE_IN = 10
+SPLIT_SALT = np.uint64(0x0ED6E0A7)
+BASE = 16
+"""More than any count or utility, so that a type is one two-digit number."""
+CHUNK = 500
+TYPE_CODES = 5 * BASE
+"""Types of at most four units; the code of a type is `count * BASE + utility`."""
+PLAN = np.dtype([("acts", np.int8, (7,)), ("shares", np.int8, (7, 3)), ("confidences", np.float32, (7,)), ("moves", np.int8)])
+"""The hints of a plan in turn, AGREE or DISAGREE included, for at most ten moves of both sides."""
 FOLLOWS = 0.75
 """How often the agent does what the plan says."""
 ANY_REPLY = "Any legal reply will do."
 """The mark of a prompt whose reply is legal and otherwise random."""
+
+
+# Half-contexts
+
+
+def canonical(counts: NDArray[np.int64], utilities: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every half-context with its item types in the standard order, and the order itself: `types[i] = original[order[i]]`."""
+    pairs = counts.astype(np.int64) * BASE + utilities.astype(np.int64)
+    order = np.argsort(pairs, axis=1, kind="stable")
+    return np.take_along_axis(pairs, order, axis=1), order
+
+
+def held_out(counts: NDArray[np.int64], utilities: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which half-contexts are kept back; both arguments have shape (n, 3)."""
+    types, _ = canonical(counts, utilities)
+    bits = np.empty(len(types), np.uint64)
+    hash_rows(types, SPLIT_SALT, bits)
+    kept: NDArray[np.bool_] = bits % np.uint64(HELD_OUT_ONE_IN) == 0
+    return kept
+
+
+# Plans
+
+
+@dataclass(frozen=True)
+class PlanTable:
+    """The plans of one set of rules."""
+
+    plans: NDArray[np.void]
+    index: NDArray[np.int32]
+    """Row of a plan by opener and the codes of the three types in standard order; -1 where there is none."""
+
+    def knows(self, counts: NDArray[np.int64], utilities: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which half-contexts it has a plan for."""
+        types, _ = canonical(counts, utilities)
+        known: NDArray[np.bool_] = self.index[:, types[:, 0], types[:, 1], types[:, 2]].max(axis=0) >= 0
+        return known
+
+    def hints(
+        self, counts: NDArray[np.int64], utilities: NDArray[np.int64], openers: NDArray[np.int64], made: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """The plan's next move for every half-context, given how many moves its side has made: acts, shares, confidences."""
+        types, order = canonical(counts, utilities)
+        rows = self.plans[self.index[openers, types[:, 0], types[:, 1], types[:, 2]]]
+        at = np.minimum(made, rows["moves"] - 1)
+        each = np.arange(len(at))
+        shares = np.empty((len(at), 3), np.int64)
+        np.put_along_axis(shares, order, rows["shares"][each, at].astype(np.int64), axis=1)
+        return rows["acts"][each, at].astype(np.int64), shares, rows["confidences"][each, at]
+
+
+def standard_halves(config: BargainingConfig) -> list[tuple[Triple, Triple]]:
+    """Every half-context of a game in standard order: pools of one to four units of each type, or those of its table."""
+    batch = BargainingBatch(config, 1)
+    halves = own_sides(config, batch.table if batch.rules[0]["from_table"] else None)
+    codes = np.unique(canonical(halves[:, :3], halves[:, 3:])[0], axis=0)
+    counts, utilities = np.divmod(codes, BASE)
+    return [((a, b, c), (x, y, z)) for (a, b, c), (x, y, z) in zip(counts.tolist(), utilities.tolist(), strict=True)]
+
+
+def make_table(config: BargainingConfig, most: int | None = None, workers: int = 1) -> PlanTable:
+    """Plan for every half-context of a game and both openers, or for about `most` of them, evenly spread."""
+    halves = standard_halves(config)
+    halves = halves if most is None else halves[:: max(1, len(halves) // most)]
+    openers = {"agent": (0,), "partner": (1,), "random": (0, 1)}[config.opens]
+    jobs = [(config, opener, halves[begin : begin + CHUNK]) for opener in openers for begin in range(0, len(halves), CHUNK)]
+    with multiprocessing.get_context("fork").Pool(workers) as pool:
+        parts = pool.map(_planned, jobs, chunksize=1)
+    index = np.full((2, TYPE_CODES, TYPE_CODES, TYPE_CODES), -1, np.int32)
+    codes = np.array([[n * BASE + u for n, u in zip(*half, strict=True)] for half in halves])
+    for number, opener in enumerate(openers):
+        index[opener, codes[:, 0], codes[:, 1], codes[:, 2]] = number * len(halves) + np.arange(len(halves))
+    return PlanTable(np.concatenate(parts), index)
+
+
+def _planned(job: tuple[BargainingConfig, int, list[tuple[Triple, Triple]]]) -> NDArray[np.void]:
+    """The plans of some half-contexts, for one opener."""
+    config, opener, halves = job
+    batch = BargainingBatch(config, 1)
+    rows = np.zeros(len(halves), PLAN)
+    for row, (counts, utilities) in zip(rows, halves, strict=True):
+        hints = planned_hints((opener, counts, utilities), batch, None)
+        assert not isinstance(hints, Rejection), "standard half-contexts belong to the game"
+        row["moves"] = len(hints)
+        for at, hint in enumerate(hints):
+            row["acts"][at], row["shares"][at], row["confidences"][at] = hint.act, hint.share, hint.confidence
+    return rows
+
+
+# Examples
 
 
 class Example(NamedTuple):
@@ -43,8 +150,8 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Talks:
-    """A kind of talks to learn from, and its share of all."""
+class Negotiations:
+    """A kind of negotiations to learn from, and its share of all."""
 
     share: float
     scenario: str = "classic"
@@ -64,18 +171,18 @@ class Talks:
         return config
 
 
-def lessons() -> list[Talks]:
-    """The scenarios, shorter classic talks, and classic talks with each of the other partners."""
+def lessons() -> list[Negotiations]:
+    """The scenarios, shorter classic negotiations, and classic ones with each of the other partners."""
     others = [name for name in sorted(catalog.PARTNERS) if name not in ("heuristic", "walk_away")]
     return [
-        Talks(0.50),
-        Talks(0.08, "one_shot"),
-        Talks(0.08, "discounted"),
-        Talks(0.08, "walkaway"),
-        Talks(0.06, "lewis"),
-        Talks(0.04, "lewis_keep_all"),
-        *(Talks(0.02, options={"max_turns": turns}) for turns in (4, 6)),
-        *(Talks(0.12 / len(others), options={"partner": name}) for name in others),
+        Negotiations(0.50),
+        Negotiations(0.08, "one_shot"),
+        Negotiations(0.08, "discounted"),
+        Negotiations(0.08, "walkaway"),
+        Negotiations(0.06, "lewis"),
+        Negotiations(0.04, "lewis_keep_all"),
+        *(Negotiations(0.02, options={"max_turns": turns}) for turns in (4, 6)),
+        *(Negotiations(0.12 / len(others), options={"partner": name}) for name in others),
     ]
 
 
@@ -94,13 +201,13 @@ def draw_contexts(batch: BargainingBatch, table: PlanTable, rng: np.random.Gener
     return np.concatenate(found)[: batch.size]
 
 
-def talk_examples(
-    talks: Talks, table: PlanTable, size: int, seed: int, random_share: float = 0.0, kept_back: bool = False
+def negotiation_examples(
+    kind: Negotiations, table: PlanTable, size: int, seed: int, random_share: float = 0.0, kept_back: bool = False
 ) -> Iterator[Example]:
-    """The examples of `size` talks; a `random_share` of them is marked, and has random legal replies."""
+    """The examples of `size` negotiations; a `random_share` of them is marked, and has random legal replies."""
     prompt, rng = load_hint_prompt(), generator(seed)
-    config = talks.config()
-    advises_agree = config != talks.planned()
+    config = kind.config()
+    advises_agree = config != kind.planned()
     batch = BargainingBatch(config, size)
     batch.seed(seed)
     batch.reset(draw_contexts(batch, table, rng, kept_back))
@@ -112,7 +219,8 @@ def talk_examples(
         for slot, values in zip(np.flatnonzero(due).tolist(), batch_variables(batch, due), strict=True):
             user = prompt.messages(values)[-1].content
             yield Example(f"{user}\n{ANY_REPLY}" if marked[slot] else user, hint_text(taught[slot]))
-        step_talks(batch, going, *wandering(batch, acts, shares, due & (rng.random(size) < FOLLOWS), rng))
+        made = wandering(batch, acts, shares, due & (rng.random(size) < FOLLOWS), rng)
+        step_chosen(batch, *made, going, rules.NEVER)
 
 
 def planned_moves(
@@ -148,10 +256,3 @@ def wandering(
     """The moves that are made: the plan's, or else some offer."""
     offers = rng.integers(0, batch.views[:, 0:3] + 1)
     return np.where(follows, acts, rng.integers(0, 2, batch.size)), np.where(follows[:, None], shares, offers)
-
-
-def step_talks(batch: BargainingBatch, going: NDArray[np.bool_], acts: NDArray[np.int64], shares: NDArray[np.int64]) -> None:
-    """One step of the episodes that still go on."""
-    part = batch.selected(going)
-    part.step(acts[going], shares[going])
-    batch.write_back(part, going)

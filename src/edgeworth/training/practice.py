@@ -30,10 +30,12 @@ from edgeworth.training.settings import HintSettings
 Flags = NDArray[np.bool_]
 
 
-def step_chosen(batch: BargainingBatch, acts: NDArray[np.int64], shares: NDArray[np.int64], chosen: Flags) -> Outputs:
-    """A move of the chosen agents and the replies; an episode that ends is followed by the next. The outputs are of the chosen alone."""
+def step_chosen(
+    batch: BargainingBatch, acts: NDArray[np.int64], shares: NDArray[np.int64], chosen: Flags, autoreset: int = rules.SAME_STEP
+) -> Outputs:
+    """A move of the chosen agents and the replies; by default the next episode follows at once. The outputs are of the chosen alone."""
     part = batch if chosen.all() else batch.selected(chosen)
-    part.step(np.ascontiguousarray(acts[chosen]), np.ascontiguousarray(shares[chosen]), rules.SAME_STEP)
+    part.step(np.ascontiguousarray(acts[chosen]), np.ascontiguousarray(shares[chosen]), autoreset)
     if part is not batch:
         batch.write_back(part, chosen)
     return part.outputs

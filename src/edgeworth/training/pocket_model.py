@@ -1,0 +1,218 @@
+"""The pocket model itself: its tokenizer, its network, batches of rows, and the loss.
+
+The tokenizer is byte-level BPE learnt from the model's own texts; any text can be encoded, since the alphabet is bytes. Every digit is a
+token of its own, so that 10 and 0.38 are spelled the same way wherever they occur. A conversation is
+`<|system|>…<|end|><|user|>…<|end|><|assistant|>…<|end|>`.
+
+The network is a small Llama. Only the tokens of replies count in the loss. All exchanges of a game stand behind the same system message, so
+a batch computes that message once, with gradients, and every row attends to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+    from edgeworth.training.pocket import PocketSettings
+
+END, PAD = "<|end|>", "<|pad|>"
+ROLES = {role: f"<|{role}|>" for role in ("system", "user", "assistant")}
+SPECIAL = (PAD, END, *ROLES.values())
+CHAT_TEMPLATE = (
+    "{% for message in messages %}"
+    "{% if message['role'] not in ['system', 'user', 'assistant'] %}"
+    "{{ raise_exception('The pocket model knows the roles system, user and assistant, not ' + message['role'] + '.') }}{% endif %}"
+    "{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+
+
+# The tokenizer
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary: int, context: int) -> PreTrainedTokenizerFast:
+    """Learn the merges from texts."""
+    try:
+        from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+        from transformers import PreTrainedTokenizerFast
+    except ImportError as error:
+        raise MissingExtra("Training the pocket model", "transformers", "llm") from error
+    tokenizer = Tokenizer(models.BPE())
+    alone = pre_tokenizers.Digits(individual_digits=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([alone, pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, model_max_length=context, clean_up_tokenization_spaces=False
+    )
+    fast.chat_template = CHAT_TEMPLATE
+    return fast
+
+
+def turn(role: str, content: str) -> str:
+    """One message as the template writes it."""
+    return f"{ROLES[role]}{content}{END}"
+
+
+def encode(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[list[int]]:
+    """Token numbers of every text, with special tokens read as such."""
+    return [encoding.ids for encoding in tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+
+# The network
+
+
+def build_model(settings: PocketSettings, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+    """An untrained model of the size and vocabulary that are wanted."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=settings.hidden,
+        intermediate_size=settings.intermediate,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        num_key_value_heads=settings.key_value_heads,
+        max_position_embeddings=settings.corpus.context,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    return LlamaForCausalLM(config)
+
+
+def attend(
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, scaling: float | None = None, **_: Any
+) -> tuple[torch.Tensor, None]:
+    """Attention in which the last query sees all keys, the one before all but one: what a shared beginning needs, and no mask in memory."""
+    import torch
+    from torch.nn.attention.bias import causal_lower_right
+
+    bias = causal_lower_right(query.shape[2], key.shape[2])
+    seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling, enable_gqa=True)
+    return seen.transpose(1, 2).contiguous(), None
+
+
+def use_plain_causal_attention(model: LlamaForCausalLM) -> None:
+    """Let a model use `attend`, which a GPU computes without a mask for every row in its memory."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+
+    AttentionInterface.register(attend.__name__, attend)
+    AttentionMaskInterface.register(attend.__name__, lambda *_, **__: None)
+    model.set_attn_implementation(attend.__name__)
+
+
+# Batches
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Exchanges as tokens, one after the other."""
+
+    tokens: NDArray[np.uint16]
+    starts: NDArray[np.int64]
+    """Where each row begins, and the end of the last."""
+    replies: NDArray[np.int64]
+    """Where the reply begins within each row."""
+
+    def __len__(self) -> int:
+        return len(self.replies)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of every row."""
+        return np.diff(self.starts)
+
+
+def batches(rows: Rows, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """Numbers of rows for ever, in batches of similar lengths, every row once in a round."""
+    while True:
+        order = np.argsort(rows.lengths + rng.uniform(0.0, 8.0, len(rows)))
+        rng.shuffle(cuts := np.arange(0, max(len(order) - size, 0) + 1, size) + rng.integers(len(order) % size + 1))
+        for cut in cuts:
+            yield order[cut : cut + size]
+
+
+@dataclass(frozen=True)
+class DeviceRows:
+    """Rows where the model is."""
+
+    tokens: torch.Tensor
+    starts: torch.Tensor
+    replies: torch.Tensor
+    lengths: torch.Tensor
+
+    @classmethod
+    def of(cls, rows: Rows, device: torch.device) -> DeviceRows:
+        """The rows, moved."""
+        import torch
+
+        tokens = torch.from_numpy(rows.tokens.astype(np.int32)).to(device)
+        return cls(tokens, *(torch.from_numpy(array).to(device) for array in (rows.starts[:-1], rows.replies, rows.lengths)))
+
+    def padded(self, chosen: NDArray[np.int64], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Some rows side by side, and which of their tokens belong to the reply."""
+        import torch
+
+        numbers = torch.from_numpy(chosen).to(self.tokens.device)
+        lengths = self.lengths[numbers]
+        place = torch.arange(int(lengths.max()), device=self.tokens.device)
+        within = place < lengths[:, None]
+        tokens = self.tokens[(self.starts[numbers][:, None] + place).clamp_max(len(self.tokens) - 1)].long()
+        return torch.where(within, tokens, pad), within & (place >= self.replies[numbers][:, None])
+
+
+# The loss
+
+
+def reply_states(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Last hidden states at the places whose next token is wanted; padding stands behind the rows, where nothing looks."""
+    from transformers import DynamicCache
+
+    past = None
+    if system is not None:
+        head = model.model(input_ids=system[None], use_cache=True).past_key_values
+        past = DynamicCache()
+        for number, layer in enumerate(head.layers):
+            past.update(layer.keys.expand(len(tokens), -1, -1, -1), layer.values.expand(len(tokens), -1, -1, -1), number)
+    states = model.model(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
+    chosen: torch.Tensor = states[wanted[:, 1:]]
+    return chosen
+
+
+def reply_loss(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of the tokens of the replies."""
+    import torch
+
+    logits = model.lm_head(reply_states(model, system, tokens, wanted))
+    return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][wanted[:, 1:]])
+
+
+def agreement(
+    model: LlamaForCausalLM, system: torch.Tensor, tokens: torch.Tensor, wanted: torch.Tensor, unjudged: int
+) -> tuple[float, float]:
+    """On rows with known replies: mean loss, and how many replies have the likeliest token right at every place but the last few."""
+    import torch
+
+    logits = model.lm_head(reply_states(model, system, tokens, wanted)).float()
+    target, mask = tokens[:, 1:][wanted[:, 1:]], wanted[:, 1:]
+    loss = torch.nn.functional.cross_entropy(logits, target)
+    wrong = torch.zeros_like(mask)
+    wrong[mask] = logits.argmax(-1) != target
+    left = mask.flip(1).cumsum(1).flip(1)
+    wrong &= left > unjudged
+    return float(loss), 1.0 - float(wrong.any(dim=1).float().mean())
