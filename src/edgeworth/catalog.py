@@ -53,10 +53,10 @@ NEGOTIATORS = {
 
 HINTS = {
     "bayes": "edgeworth.agents.hints.bayes:Bayes",
-    "expert": "edgeworth.agents.hints.expert:Expert",
+    "expert": "edgeworth.agents.hints.baselines:Expert",
     "llm": "edgeworth.agents.hints.llm:LanguageModelHints",
-    "none": "edgeworth.agents.hints.none:NoHints",
-    "random": "edgeworth.agents.hints.random:RandomHints",
+    "none": "edgeworth.agents.hints.baselines:NoHints",
+    "random": "edgeworth.agents.hints.baselines:RandomHints",
 }
 
 BIDDERS = {

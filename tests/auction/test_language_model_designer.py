@@ -17,8 +17,7 @@ from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_va
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed
 from edgeworth.agents.designers.language_model import OPENING, LanguageModel
-from edgeworth.agents.hints import provider
-from edgeworth.agents.questions import ask_once, client_name
+from edgeworth.agents.questions import client_name
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.errors import DataError, FallbackUsed, IllegalAction, InvalidOption, ModelUnavailable, NotRecorded, UnknownKey, UnknownName
@@ -238,10 +237,6 @@ def test_the_client_follows_from_the_model_where_none_is_named() -> None:
     assert client_name(None, None) == "pocket"
     assert client_name(None, "Qwen/Qwen2.5-1.5B-Instruct") == "huggingface"
     assert client_name("groq", "llama-3.1-8b-instant") == "groq"
-
-
-def test_asking_once_is_one_function_for_hints_and_mechanisms() -> None:
-    assert provider.ask_once is ask_once
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 import edgeworth
 from bargaining_table import POOL, fixed
 from edgeworth import catalog
-from edgeworth.agents.hints.provider import ask_once, hints_of
+from edgeworth.agents.hints.advice import hints_of
+from edgeworth.agents.questions import ask_once
 from edgeworth.envs.hint_injector import HintInjectorEnv, HintInjectorVectorEnv
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv

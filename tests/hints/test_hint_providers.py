@@ -9,14 +9,13 @@ import pytest
 
 from bargaining_table import begun, begun_with, looks_like_chance
 from edgeworth.agents.hints import bayes
+from edgeworth.agents.hints.advice import hints_of
+from edgeworth.agents.hints.baselines import Expert, NoHints, RandomHints
 from edgeworth.agents.hints.bayes import Bayes
-from edgeworth.agents.hints.expert import Expert
-from edgeworth.agents.hints.none import NoHints
-from edgeworth.agents.hints.provider import ask_once, hints_of
-from edgeworth.agents.hints.random import RandomHints
 from edgeworth.agents.negotiators.bayes import Bayes as BayesNegotiator
 from edgeworth.agents.negotiators.boxed import Boxed
 from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth.agents.questions import ask_once
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import play_episodes

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bargaining_table import begun
-from edgeworth.agents.hints.expert import Expert
+from edgeworth.agents.hints.baselines import Expert
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from edgeworth import catalog, files
-from edgeworth.agents.hints.random import RandomHints
+from edgeworth.agents.hints.baselines import RandomHints
 from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
 from edgeworth.runlog import find_checkpoint, read_checkpoint, read_config, read_history
 from edgeworth.training.run import Run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,7 +56,7 @@ def fill_command(
         "command": command_line(),
         "scenario": scenario,
         "model": provider.asked.name,
-        **found.as_dict(),
+        **asdict(found),
         "seconds": round(time.perf_counter() - began, 3),
     }
     deliver(result, as_json, out_file, lambda: _show(result, cache))

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.hints.bayes import Bayes
 from edgeworth.agents.hints.llm import Consultation, LanguageModelHints, laid_out
-from edgeworth.agents.hints.provider import HintProvider
 from edgeworth.agents.negotiators.agree_first import AgreeFirst
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.config import BargainingConfig
@@ -35,7 +34,7 @@ from edgeworth.evaluation.episodes import Episodes, play_seeds, seeds_with
 from edgeworth.evaluation.plan_values import PlanValues
 from edgeworth.evaluation.statistics import Estimate, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hints import Hint, Hints
+from edgeworth.games.bargaining.hints import Hint, HintProvider, Hints
 from edgeworth.games.bargaining.vocabulary import ONGOING
 from edgeworth.llm.client import QUANTILES, Completion, Messages, Reply, quantile
 from edgeworth.progress import Progress, silent

@@ -1,9 +1,12 @@
-"""A book of advice: hints by number, kept as arrays, so that those for a batch of episodes are looked up without a loop.
+"""Hints for a batch of episodes: from a list of answers, or from a book in which they are kept by number.
 
-A provider whose hints depend on few situations writes each into the book once and remembers its number.
+A provider whose hints depend on few situations writes each into the book once and keeps its number; the hints of a batch are then looked up
+without a loop.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,3 +72,9 @@ class AdviceBook:
         places = np.cumsum(due) - 1
         rejections = {slot: self._reasons[int(numbers[places[slot]])] for slot in refused}
         return hints_of_moves(batch, given, acts, shares, confidences, rejections)
+
+
+def hints_of(batch: BargainingBatch, due: NDArray[np.bool_], answers: Sequence[Hint | Rejection]) -> Hints:
+    """A batch of hints from the answers for the episodes that are due, in their order."""
+    book = AdviceBook()
+    return book.lay_out(batch, due, np.array([book.add(answer) for answer in answers], np.int64))

@@ -1,9 +1,9 @@
-"""Bayes hints: the next move of the best blind plan, as exact as advice gets from somebody who does not know the partner either.
+"""Bayes hints: the next move of the best blind plan, the best advice that is possible without knowing the partner's utilities.
 
-A plan (`games/bargaining/blind_plan.py`) is made once per game, context and side that opens, whoever asks for it in this process. The hint
-is the offer at the agent's place in it, counting its own moves; after the last, AGREE or, where no deal is better, DISAGREE. It is the
-best advice for an agent that has followed so far. The confidence of an offer is the chance that the partner takes it, given that it
-refused the offers of the plan before; AGREE and DISAGREE end the talks for certain, confidence 1.
+A plan (`games/bargaining/blind_plan.py`) is made once per game, context and opening side in a process. The hint is the offer at the agent's
+place in it, counting its own moves; after the last, AGREE or, where no deal is better, DISAGREE. It is the best advice for an agent that
+has followed the plan so far. The confidence of an offer is the probability that the partner accepts it, given that it refused the earlier
+offers of the plan; AGREE and DISAGREE end the negotiation for certain, confidence 1.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ BOOKS: dict[tuple[str, int | None], PlanBook] = {}
 
 @dataclass(frozen=True)
 class Bayes:
-    """Plans every situation once; needs a partner whose counter-offers betray nothing."""
+    """Plans every situation once; needs a partner whose counter-offers carry no information."""
 
     offers: int | None = None
-    """How many offers to make before AGREE; as many as serve best by default."""
+    """How many offers to make before AGREE; by default the best number."""
     counters: ClassVar[Mapping[str, int | str]] = {}
 
     def check(self, batch: BargainingBatch) -> None:

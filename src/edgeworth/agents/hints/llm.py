@@ -1,11 +1,11 @@
-"""Hints of a language model: the talks become a prompt, and what it writes is judged before it is a hint.
+"""Hints of a language model: the negotiation becomes a prompt, and what the model writes is judged before it is a hint.
 
 All episodes that are due are asked in one call, every different prompt once, each with the JSON schema of the hints that are legal at its
 moment, to which models and servers hold their reply where they can. `protocol.parse_reply` judges every reply all the same.
 
-A model that dies under way stops nothing: its hints are neutral, counted as `no_reply`, and a `FallbackUsed` warning says so once.
-`llm.retry` leaves a dead server in peace, so that a run does not wait for it at every step. What waiting cannot mend (no key, no server
-at that address, no such model, a package that is not installed) is raised by `check`, before the first episode.
+A model that fails under way stops nothing: its hints are neutral, counted as `no_reply`, and a `FallbackUsed` warning says so once.
+`llm.retry` does not ask a failed server at every step, so that a run does not wait for it. What waiting cannot mend (no key, no server at
+that address, no such model, a package that is not installed) is raised by `check`, before the first episode.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.hints.advice import hints_of
 from edgeworth.agents.hints.plan_tree import Place, PlanTree
-from edgeworth.agents.hints.provider import hints_of
 from edgeworth.agents.questions import ask_once, client_for, judged
 from edgeworth.errors import FallbackUsed, InvalidOption, ModelUnavailable
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -37,16 +37,16 @@ from edgeworth.llm.retry import WORTH_RETRYING
 from edgeworth.protocol import Accepted, Rejection
 
 PASSES_BY_ITSELF = WORTH_RETRYING - {"unreachable"}
-"""What a check may meet at a server that is there and has the model: no reason not to begin."""
+"""Failures of a check that may pass by themselves: the server is there and has the model, so a run may begin."""
 Numbers = NDArray[np.int64]
 OWN_OPTIONS = ("client", "model", "cache", "replay")
 """Options of the provider that do not belong among those of its client."""
 
 
 class Moment(NamedTuple):
-    """What the question of an episode depends on: what the prompt tells, and what is legal."""
+    """What the question of an episode depends on: the values of the prompt's variables, and what is legal."""
 
-    told: tuple[str, ...]
+    values: tuple[str, ...]
     mask: tuple[int, ...]
     caps: Triple
 
@@ -86,7 +86,7 @@ class LanguageModelHints:
     prompt: str | Path | None = None
     """A file with a prompt of your own; `configs/llm_prompt.txt` by default."""
     p: float = AGREES_FROM
-    """What the prompt says of the partner: from which share of the whole pool's worth to it, it is taken to agree."""
+    """What the prompt says of the partner: from which share of the whole pool's worth to it, it is assumed to agree."""
     cache: str | Path | None = None
     """Where replies are kept, so that every question is asked once, ever."""
     replay: bool = False
@@ -100,9 +100,9 @@ class LanguageModelHints:
     constrained: bool = True
     """Hold the reply to the hints that are legal now, where the client can; otherwise leave the form to the prompt."""
     as_plan: bool = False
-    """Ask for a plan: the talks are told as if its earlier advice had been followed, and with the item type that is worth most to me first,
-    so that a reply depends on the own side, the partner's offers and the move's place alone and is shared by all talks that agree in
-    these (`plan_tree.py`)."""
+    """Ask for a plan: the prompt describes the negotiation as if earlier advice had been followed, with the item type that is worth most
+    to the agent first, so that a reply depends only on the own side, the partner's offers and the number of moves, and is shared by all
+    negotiations that agree in these (`plan_tree.py`)."""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of the client (`base_url`, `timeout`, …) and of asking again (`attempts`, `deadline`)."""
     _warned: bool = field(default=False, init=False, repr=False)
@@ -113,7 +113,7 @@ class LanguageModelHints:
         for option in OWN_OPTIONS:
             if option in self.client_options:
                 raise InvalidOption(f"client_options holds {option!r}; give {option} beside client_options instead.")
-        _ = self.asked, self.template, self._unconstrained  # mistakes in them are told now, not in the first episode
+        _ = self.asked, self.template, self._unconstrained  # mistakes in them are found now, not in the first episode
 
     @cached_property
     def asked(self) -> Counted:
@@ -139,7 +139,7 @@ class LanguageModelHints:
 
     @property
     def counters(self) -> Mapping[str, int | str]:
-        """Who was asked how often, what it cost, how long it took, and how many different replies were no hints, by reason."""
+        """Which model was asked how often, what it cost, how long it took, and how many different replies were no hints, by reason."""
         counted = self.asked.counters.snapshot()
         latency, failures, rejections = counted.pop("latency"), counted.pop("failures"), counted.pop("rejections")
         return {
@@ -202,7 +202,7 @@ class LanguageModelHints:
         return ask_once(moments, lambda different: self._consult(names, different))
 
     def _consult(self, names: Sequence[str], moments: Sequence[Moment]) -> list[Consultation]:
-        batch = [self.template.messages(dict(zip(names, moment.told, strict=True))) for moment in moments]
+        batch = [self.template.messages(dict(zip(names, moment.values, strict=True))) for moment in moments]
         replies = self.asked.complete(batch, [self._sampling_of(moment) for moment in moments])
         return [
             Consultation(messages, reply, self._judge(reply, moment))
@@ -230,7 +230,7 @@ class LanguageModelHints:
         return self._samplings[key]
 
     def _warn(self, what: str) -> None:
-        """Say once that hints are missing."""
+        """Warn once that hints are missing."""
         if not self._warned:
             object.__setattr__(self, "_warned", True)
             warnings.warn(

@@ -1,15 +1,15 @@
 """Plans for all own sides of a game, asked of a language model beforehand and many at a time, so that a cache holds what runs will ask.
 
-Every own side plays talks in which all its offers are refused, once for each side that may open. Where the partner's counter-offers depend
-on the pool alone, these are all the talks that a plan can tell (`plan_tree.py`), but for those after a reply that was no hint, which tell
-what was really done; they are counted as `beyond`, and a run asks them itself. What the cache holds already is not asked again.
+Every own side plays negotiations in which all its offers are refused, once for each side that may open. Where the partner's counter-offers
+depend on the pool alone, a plan can come to no others (`plan_tree.py`), except after a reply that was no hint, where the agent's real move
+counts; such replies are counted as `beyond`, and a run asks what follows itself. What the cache holds already is not asked again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.contexts import own_sides
 from edgeworth.games.bargaining.vocabulary import ONGOING, UTILITY_LIMIT
+from edgeworth.progress import Progress, silent
 
-Progress = Callable[[str, int, int], None]
 Opens = Literal["agent", "partner"]
 
 EITHER: tuple[Opens, ...] = ("agent", "partner")
@@ -41,7 +41,7 @@ class Filled:
     openers: int
     """Sides that may open."""
     hints: int
-    """Hints that the talks came to."""
+    """Hints that were due."""
     prompts: int
     """Different questions among them."""
     calls: int
@@ -49,11 +49,7 @@ class Filled:
     rejected: int
     """Replies that were no hints."""
     beyond: int
-    """Replies that were no hints and left moves to make, after which a run may come to talks that were not played here."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+    """Replies that were no hints and left moves to make, after which a run may come to negotiations that were not played here."""
 
 
 def different_sides(config: BargainingConfig) -> NDArray[np.int16]:
@@ -70,9 +66,9 @@ def different_sides(config: BargainingConfig) -> NDArray[np.int16]:
 
 
 def fill(
-    provider: LanguageModelHints, config: BargainingConfig, at_once: int, limit: int | None = None, progress: Progress | None = None
+    provider: LanguageModelHints, config: BargainingConfig, at_once: int, limit: int | None = None, progress: Progress = silent
 ) -> Filled:
-    """Ask for the plans of a game, so many own sides at a time; with a limit, of so many own sides, evenly spread."""
+    """Ask for the plans of a game, `at_once` own sides at a time; with a limit, of that many own sides, evenly spread."""
     if not provider.as_plan:
         raise InvalidOption("Only plans can be asked for beforehand; make the provider with as_plan.")
     sides = different_sides(config)
@@ -82,19 +78,18 @@ def fill(
     hints = rejected = beyond = done = 0
     for game in games:
         for some in (sides[begin : begin + at_once] for begin in range(0, len(sides), at_once)):
-            for due, given, last in _refused_talks(provider, game, some):
+            for due, given, last in _refused_games(provider, game, some):
                 hints, rejected, beyond = hints + due, rejected + due - given, beyond + last
-                if progress is not None:
-                    progress(f"{hints:,} hints", done, len(games) * len(sides))
+                progress(f"{hints:,} hints", done, len(games) * len(sides))
             done += len(some)
     counters = provider.asked.counters.snapshot()
     return Filled(len(sides), len(games), hints, counters["prompts"], counters["calls"], rejected, beyond)
 
 
-def _refused_talks(provider: LanguageModelHints, game: BargainingConfig, contexts: NDArray[np.int16]) -> Iterator[tuple[int, int, int]]:
-    """Talks in which the agent asks for everything: at every move, how many hints were due, given, and missing with moves left."""
+def _refused_games(provider: LanguageModelHints, game: BargainingConfig, contexts: NDArray[np.int16]) -> Iterator[tuple[int, int, int]]:
+    """Play an agent that asks for everything: at every move, how many hints were due, given, and missing with moves left."""
     batch = BargainingBatch(game, len(contexts))
-    batch.rules["sudden_end"] = 0.0  # to hear the talks out; the prompt tells the chance all the same
+    batch.rules["sudden_end"] = 0.0  # to play to the last move; the prompt still states the chance
     batch.seed(0)
     batch.reset(contexts)
     while (going := batch.state["outcome"] == ONGOING).any():

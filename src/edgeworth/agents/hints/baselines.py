@@ -1,0 +1,74 @@
+"""Hint providers without a plan or a language model: no hints, random hints, and the move of a trained negotiator.
+
+The first two are what other hints are compared with. A random hint is an act uniform over the legal ones, a share uniform up to its cap,
+and confidence 0.5. An expert's hint is the likeliest move of a network, and its confidence the probability that the network gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.negotiators.boxed import Boxed
+from edgeworth.agents.negotiators.learned import Learned
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.hint_features import HINT_FEATURES, write_random_hints
+from edgeworth.games.bargaining.hints import Hints, hints_of_moves, no_hints
+
+
+@dataclass(frozen=True)
+class NoHints:
+    """Gives no hint; the features stay neutral."""
+
+    counters: ClassVar[Mapping[str, int | str]] = {}
+
+    def check(self, batch: BargainingBatch) -> None:
+        """Any game will do."""
+
+    def give(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
+        return no_hints(batch)
+
+
+@dataclass(frozen=True)
+class RandomHints:
+    """Draws from the episode's own randomness, at an address that no other draw has, so a seed replays its hints."""
+
+    counters: ClassVar[Mapping[str, int | str]] = {}
+
+    def check(self, batch: BargainingBatch) -> None:
+        """Any game will do."""
+
+    def give(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
+        features = np.empty((batch.size, HINT_FEATURES), np.float32)
+        write_random_hints(batch.state, due, features)
+        return Hints(features, due, batch.views)
+
+
+@dataclass(frozen=True)
+class Expert:
+    """Suggests the trained negotiator's move."""
+
+    checkpoint: str | None = None
+    """A run folder or a checkpoint; by default the bundled expert for this game."""
+
+    @cached_property
+    def negotiator(self) -> Learned | Boxed:
+        """The trained negotiator, read once."""
+        return Boxed() if self.checkpoint is None else Learned(self.checkpoint)
+
+    @property
+    def counters(self) -> Mapping[str, int | str]:
+        """Whose move is suggested."""
+        expert = self.negotiator
+        return {"expert": f"in the box: {', '.join(expert.names)}" if isinstance(expert, Boxed) else str(self.checkpoint)}
+
+    def check(self, batch: BargainingBatch) -> None:
+        self.negotiator.check(batch)
+
+    def give(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
+        return hints_of_moves(batch, due, *self.negotiator.advise(batch))
