@@ -65,7 +65,7 @@ class UnknownName(InvalidOption):
         self.known = sorted(known)
         self.nearest = nearest(str(name), self.known)
         others = f", or {also}" if also else ""
-        super().__init__(f"Unknown {kind} {name!r}. Known: {', '.join(self.known)}{others}.{_suggestion(self.nearest)}")
+        super().__init__(f"Unknown {kind} {name!r}. Known: {', '.join(self.known)}{others}.{suggestion(str(name), self.known)}")
 
 
 class UnknownKey(UnknownName):
@@ -168,5 +168,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
-def _suggestion(name: str | None) -> str:
-    return f" Did you mean {name!r}?" if name else ""
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The nearest known name as a question at the end of a message; nothing where none comes near."""
+    guess = nearest(name, known)
+    return f" Did you mean {guess!r}?" if guess else ""

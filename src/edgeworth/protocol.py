@@ -1,7 +1,7 @@
 """What a model writes is data: a reply becomes a value of its schema, or a rejection with a reason.
 
-`parse_reply` walks one road for hints, mechanisms and judgements: text → exactly one JSON object → the keys of a schema → legality. What
-comes out is `Accepted` or `Rejection`, whatever came in; nothing is raised, nothing is clipped and nothing is filled in.
+`parse_reply` takes hints, mechanisms and judgements the same way: text → exactly one JSON object → the keys of a schema → legality. The
+result is `Accepted` or `Rejection`, whatever came in; nothing is raised, nothing is clipped and nothing is filled in.
 
 - White space, a code fence and prose around the object are no fault. Braces in prose are prose, unless they begin like an object
   (`{"`, `{'`, `{}` or `{word:`); those must hold JSON.
@@ -19,9 +19,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from functools import cache, cached_property
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
-from edgeworth.errors import nearest
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from edgeworth.errors import suggestion
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 16
@@ -37,7 +41,7 @@ class Reason(StrEnum):
     """Why there is no value, for counters, rewards and programs."""
 
     NO_REPLY = "no_reply"
-    """Nobody answered, or who was asked has nothing to say here."""
+    """No answer came, or there is none for this situation."""
     TOO_LONG = "too_long"
     NO_JSON = "no_json"
     BAD_JSON = "bad_json"
@@ -74,140 +78,68 @@ class Accepted(Generic[Value]):
     value: Value
 
 
-# What a key may hold
-
-
-class Kind(Protocol):
-    """What a key may hold."""
-
-    @property
-    def expected(self) -> str:
-        """What was expected, in words that follow "expected"."""
-        ...
-
-    def fault(self, value: Any) -> Reason | None:
-        """What is wrong with a value that JSON gave, if anything; its numbers are finite."""
-        ...
-
-    def json_schema(self) -> dict[str, Any]:
-        """The same in the language of JSON Schema."""
-        ...
-
-
 @dataclass(frozen=True)
-class Whole:
-    """A whole number, within limits that count as allowed."""
+class Kind:
+    """What a key may hold: a type that Pydantic checks strictly, so that `true` is no number and `1.0` no whole number."""
 
-    low: int
-    high: int | None = None
+    type: Any
+    expected: str
+    """What was expected, in words that follow "expected"."""
+    words: tuple[str, ...] = ()
+    """The words that are allowed, where only some are."""
 
-    @property
-    def expected(self) -> str:
-        return f"a whole number{_limits(self.low, self.high)}"
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.type, config=ConfigDict(strict=True))
+
+    @cached_property
+    def json_schema(self) -> dict[str, Any]:
+        """The kind in JSON Schema."""
+        return self._adapter.json_schema()
 
     def fault(self, value: Any) -> Reason | None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            return Reason.BAD_TYPE
-        return _outside(value, self.low, self.high)
-
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "integer", "minimum": self.low, **({} if self.high is None else {"maximum": self.high})}
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number, whole or not, within limits that count as allowed."""
-
-    low: float
-    high: float
-
-    @property
-    def expected(self) -> str:
-        return f"a number{_limits(self.low, self.high)}"
-
-    def fault(self, value: Any) -> Reason | None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return Reason.BAD_TYPE
-        return _outside(value, self.low, self.high)
-
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "number", "minimum": self.low, "maximum": self.high}
+        """What is wrong with a value that JSON gave, if anything."""
+        try:
+            self._adapter.validate_python(value)
+        except ValidationError as error:
+            return _reason(error.errors()[0])
+        return None
 
 
-@dataclass(frozen=True)
-class Flag:
-    """True or false."""
-
-    @property
-    def expected(self) -> str:
-        return "true or false"
-
-    def fault(self, value: Any) -> Reason | None:
-        return None if isinstance(value, bool) else Reason.BAD_TYPE
-
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "boolean"}
-
-
-@dataclass(frozen=True)
-class Word:
-    """One of a few words, in their exact spelling."""
-
-    words: tuple[str, ...]
-
-    @property
-    def expected(self) -> str:
-        return f"one of {', '.join(self.words)}"
-
-    def fault(self, value: Any) -> Reason | None:
-        if not isinstance(value, str):
-            return Reason.BAD_TYPE
-        return None if value in self.words else Reason.UNKNOWN_WORD
-
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "string", "enum": list(self.words)}
-
-
-@dataclass(frozen=True)
-class Several:
-    """A list of a fixed length, all of one kind."""
-
-    count: int
-    each: Kind
-
-    @property
-    def expected(self) -> str:
-        return f"a list of {self.count}, each {self.each.expected}"
-
-    def fault(self, value: Any) -> Reason | None:
-        if not isinstance(value, list) or len(value) != self.count:
-            return Reason.BAD_TYPE
-        return next((fault for item in value if (fault := _fault(self.each, item)) is not None), None)
-
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "array", "items": self.each.json_schema(), "minItems": self.count, "maxItems": self.count}
-
-
-def _fault(kind: Kind, value: Any) -> Reason | None:
+def _reason(problem: ErrorDetails) -> Reason:
+    value, kind = problem["input"], problem["type"]
     if isinstance(value, float) and not math.isfinite(value):
         return Reason.NOT_FINITE
-    return kind.fault(value)
+    if kind == "literal_error" and isinstance(value, str):
+        return Reason.UNKNOWN_WORD
+    too_large = kind == "float_type" and isinstance(value, int) and not isinstance(value, bool)  # for a float
+    return Reason.OUT_OF_RANGE if too_large or kind in ("greater_than_equal", "less_than_equal") else Reason.BAD_TYPE
 
 
-def _outside(value: float, low: float, high: float | None) -> Reason | None:
-    return None if low <= value and (high is None or value <= high) else Reason.OUT_OF_RANGE
+@cache
+def whole_number(low: int, high: int | None = None) -> Kind:
+    """A whole number; both limits are allowed."""
+    limits = f", {low} or more" if high is None else f" from {low} to {high}"
+    return Kind(Annotated[int, Field(ge=low, le=high)], f"a whole number{limits}")
 
 
-def _limits(low: float, high: float | None) -> str:
-    return f", {low:g} or more" if high is None else f" from {low:g} to {high:g}"
+def number(low: float, high: float) -> Kind:
+    """A number, whole or not; both limits are allowed."""
+    return Kind(Annotated[float, Field(ge=low, le=high)], f"a number from {low:g} to {high:g}")
 
 
-# Schemas
+FLAG = Kind(bool, "true or false")
 
 
-def always_legal(values: Values) -> Rejection | None:
-    """No rule beyond the keys."""
-    return None
+def one_of(words: tuple[str, ...]) -> Kind:
+    """One of a few words, in their exact spelling."""
+    return Kind(Literal[words], f"one of {', '.join(words)}", words)
+
+
+def list_of(count: int, each: Kind) -> Kind:
+    """A list of a fixed length, all of one kind."""
+    kind = Annotated[list[each.type], Field(min_length=count, max_length=count)]  # type: ignore[name-defined]
+    return Kind(kind, f"a list of {count}, each {each.expected}")
 
 
 @dataclass(frozen=True)
@@ -219,7 +151,7 @@ class Schema(Generic[Value]):
     keys: Mapping[str, Kind]
     make: Callable[[Values], Value]
     """The value behind the keys; called only with what has passed every check."""
-    legal: Callable[[Values], Rejection | None] = always_legal
+    legal: Callable[[Values], Rejection | None] = lambda values: None
     """What the rules say at this moment about keys that are each of their kind."""
     bare: Mapping[str, Value] = field(default_factory=dict)
     """Whole replies that are understood without JSON; capitals, quotation marks and a full stop do not matter."""
@@ -228,25 +160,20 @@ class Schema(Generic[Value]):
         """The first thing that is wrong with an object, if anything."""
         for key in values:
             if key not in self.keys:
-                known = f"Known: {', '.join(self.keys)}.{_suggestion(key, self.keys)}"
+                known = f"Known: {', '.join(self.keys)}.{suggestion(key[:SHOWN_LENGTH], self.keys)}"
                 return Rejection(Reason.UNKNOWN_KEY, f"Unknown key {_shown(key)} in the {self.name}. {known}", key)
         for key, kind in self.keys.items():
             if key not in values:
                 return Rejection(Reason.MISSING_KEY, f"{key} is missing; a {self.name} has all of {', '.join(self.keys)}.", key)
-            if (reason := _fault(kind, values[key])) is not None:
-                guess = _suggestion(values[key], kind.words) if isinstance(kind, Word) else ""
+            if (reason := kind.fault(values[key])) is not None:
+                guess = suggestion(str(values[key])[:SHOWN_LENGTH], kind.words)
                 return Rejection(reason, f"{key} is {_shown(values[key])}; expected {kind.expected}.{guess}", key)
         return self.legal(values)
 
     def json_schema(self) -> dict[str, Any]:
-        """The same in the language of JSON Schema, keys in order; for structured output and constrained decoding."""
-        properties = {key: kind.json_schema() for key, kind in self.keys.items()}
+        """The schema as JSON Schema, keys in order; for structured output and constrained decoding."""
+        properties = {key: kind.json_schema for key, kind in self.keys.items()}
         return {"type": "object", "properties": properties, "required": list(self.keys), "additionalProperties": False}
-
-
-def _suggestion(word: object, known: Mapping[str, Any] | tuple[str, ...]) -> str:
-    guess = nearest(str(word)[:SHOWN_LENGTH], known)
-    return f" Did you mean {guess!r}?" if guess else ""
 
 
 def _shown(value: Any) -> str:
@@ -255,12 +182,9 @@ def _shown(value: Any) -> str:
 
 
 YES_OR_NO: Schema[bool] = Schema(
-    "judgement", {"answer": Word(("yes", "no"))}, make=lambda values: values["answer"] == "yes", bare={"yes": True, "no": False}
+    "judgement", {"answer": one_of(("yes", "no"))}, make=lambda values: values["answer"] == "yes", bare={"yes": True, "no": False}
 )
 """A judgement, {"answer": "yes"}; the bare word is understood too, since that is how most models answer such a question."""
-
-
-# From text to one object
 
 
 def parse_reply(text: str | None, schema: Schema[Value]) -> Accepted[Value] | Rejection:
@@ -368,8 +292,6 @@ def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _whole_of(digits: str) -> int | float:
-    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=_object_of, parse_int=_whole_of)
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_object_of, parse_int=lambda digits: int(digits) if len(digits) <= MAX_DIGITS else float(digits)
+)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from edgeworth.protocol import MAX_DEPTH, MAX_LENGTH, YES_OR_NO, Accepted, Reason, Rejection, Schema, Several, Whole, parse_reply
+from edgeworth.protocol import MAX_DEPTH, MAX_LENGTH, YES_OR_NO, Accepted, Reason, Rejection, Schema, list_of, parse_reply, whole_number
 from replies import CASES, EVERY_ACT, HINT, HINT_SCHEMA, said
 
 SHARE = json.dumps(HINT["oA"])
@@ -141,7 +141,7 @@ def test_a_whole_number_is_a_number() -> None:
 
 
 def test_the_number_of_levels_and_characters_is_counted_to_the_last() -> None:
-    schema: Schema[Any] = Schema("nest", {"a": Several(0, Whole(0))}, make=dict)
+    schema: Schema[Any] = Schema("nest", {"a": list_of(0, whole_number(0))}, make=dict)
     assert rejection('{"a": ' + deep(MAX_DEPTH - 1) + "}", schema).reason is Reason.BAD_TYPE
     assert rejection('{"a": ' + deep(MAX_DEPTH) + "}", schema).reason is Reason.TOO_DEEP
     assert accepts(said(HINT).ljust(MAX_LENGTH)) and not accepts(said(HINT).ljust(MAX_LENGTH + 1))

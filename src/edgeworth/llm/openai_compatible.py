@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, ClassVar, get_args
 from urllib.parse import urlsplit
 
-from edgeworth.errors import InvalidOption, MissingExtra, ModelUnavailable, UnknownName, nearest
+from edgeworth.errors import InvalidOption, MissingExtra, ModelUnavailable, UnknownName, suggestion
 from edgeworth.llm import providers
 from edgeworth.llm.chat_format import (
     completion_of,
@@ -221,9 +221,7 @@ def _result(future: Future[Reply]) -> Reply | None:
 
 def _offered(model: str, names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    guess = nearest(model, names)
-    suggestion = f" Did you mean {guess!r}?" if guess else ""
-    return f"There: {', '.join(names[:NAMES_SHOWN]) or 'none'}{more}.{suggestion}"
+    return f"There: {', '.join(names[:NAMES_SHOWN]) or 'none'}{more}.{suggestion(model, names)}"
 
 
 class Groq(OpenAICompatible):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgeworth.errors import DataError, InvalidOption, nearest
+from edgeworth.errors import DataError, InvalidOption, suggestion
 from edgeworth.llm.client import Message, Role
 
 PARTING = re.compile(r"^---[ \t]*$", re.MULTILINE)
@@ -53,7 +53,7 @@ class Prompt:
         """The conversation for these values; values that the prompt does not use are left aside."""
         for name in sorted(self.names):
             if name not in values:
-                raise InvalidOption(f"The prompt needs a value for {name!r}. Given: {', '.join(values)}.{_suggestion(name, values)}")
+                raise InvalidOption(f"The prompt needs a value for {name!r}. Given: {', '.join(values)}.{suggestion(name, values)}")
         return tuple(section.filled(values) for section in self.sections)
 
 
@@ -102,17 +102,12 @@ def _checked_name(mark: re.Match[str], text: str, known: Sequence[str], path: Pa
     if name is None or not name.isidentifier():
         raise DataError(path, f"{mark.group()!r} is no variable; write {{{{ and }}}} for braces that are meant literally.", line)
     if name not in known:
-        raise DataError(path, f"unknown variable {name!r}. Known: {', '.join(known)}.{_suggestion(name, known)}", line)
+        raise DataError(path, f"unknown variable {name!r}. Known: {', '.join(known)}.{suggestion(name, known)}", line)
     return name
 
 
 def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
-
-
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    guess = nearest(name, known)
-    return f" Did you mean {guess!r}?" if guess else ""
 
 
 def capped(lines: Sequence[str], most_lines: int, most_chars: int) -> str:

@@ -24,7 +24,7 @@ from edgeworth.config import config_folder
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, NUMBERS, DaedalusAction, checked_action
 from edgeworth.games.auction.market_view import MarketView, observation_of
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
-from edgeworth.protocol import Flag, Kind, Number, Schema, Word
+from edgeworth.protocol import FLAG, Kind, Schema, number, one_of
 
 VARIABLES = ("round_number", "episode_length", "n_agents", "outcomes_csv", "proxies_csv", "current_mechanism_json", "history_str")
 REQUIRED = ("outcomes_csv", "proxies_csv", "current_mechanism_json")
@@ -97,8 +97,8 @@ def _plain(name: str, value: Any) -> Any:
 
 def _kind_of(name: str) -> Kind:
     if name in CHOICES:
-        return Word(CHOICES[name])
-    return Number(0.0, HIGHEST[name]) if name in NUMBERS else Flag()
+        return one_of(CHOICES[name])
+    return number(0.0, HIGHEST[name]) if name in NUMBERS else FLAG
 
 
 MECHANISM_SCHEMA: Schema[DaedalusAction] = Schema("mechanism", {name: _kind_of(name) for name in FIELDS}, make=checked_action)

@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 from edgeworth.games.bargaining.hints import Hint, forbidden
 from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE, triple_of
 from edgeworth.games.bargaining.vocabulary import END, ITEM_TYPES, PROPOSE, Act
-from edgeworth.protocol import Kind, Number, Schema, Several, Values, Whole
+from edgeworth.protocol import Kind, Schema, Values, list_of, number, whole_number
 
-KEYS: dict[str, Kind] = {"act_type": Whole(PROPOSE, END), "oA": Several(ITEM_TYPES, Whole(0)), "confidence": Number(0.0, 1.0)}
+KEYS: dict[str, Kind] = {
+    "act_type": whole_number(PROPOSE, END),
+    "oA": list_of(ITEM_TYPES, whole_number(0)),
+    "confidence": number(0.0, 1.0),
+}
 
 
 def hint_schema(mask: NDArray[Any], caps: NDArray[Any]) -> Schema[Hint]:
@@ -31,7 +35,7 @@ def legal_json_schema(mask: NDArray[Any], caps: NDArray[Any]) -> dict[str, Any]:
     schema["properties"]["act_type"] = {"type": "integer", "enum": [int(act) for act in np.flatnonzero(mask)]}
     schema["properties"]["oA"] = {
         "type": "array",
-        "prefixItems": [Whole(0, int(cap)).json_schema() for cap in caps],
+        "prefixItems": [whole_number(0, int(cap)).json_schema for cap in caps],
         "items": False,
         "minItems": ITEM_TYPES,
         "maxItems": ITEM_TYPES,
