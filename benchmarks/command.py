@@ -14,8 +14,7 @@ import typer
 from rich.table import Table
 
 from edgeworth.cli import main
-from edgeworth.cli.console import command_line, deliver, out
-from edgeworth.cli.progress import progress
+from edgeworth.cli.console import command_line, deliver, out, progress
 from edgeworth.progress import Progress
 
 Repeats = Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")]
@@ -39,7 +38,9 @@ def report(
     program = f"python -m benchmarks.{Path(sys.argv[0]).stem}"
     with progress() as task:
         result = {"command": command_line(*elsewhere, program=program), **measure(task("measuring"))}
-    deliver(result, as_json, out_file, lambda: show(result))
+    deliver(result, [], as_json, out_file)
+    if not as_json:
+        show(result)
     return result
 
 

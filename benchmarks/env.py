@@ -28,7 +28,7 @@ from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure
 from benchmarks.numpy_batch import NumpyBatch
 from benchmarks.oracle import cases, compare
 from benchmarks.plain_env import CounterChance, PlainNegotiationEnv
-from edgeworth.cli.console import AsJson, Seed
+from edgeworth.cli.options import AsJson, Seed
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.games.bargaining import rules

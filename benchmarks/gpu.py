@@ -16,7 +16,7 @@ from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, st
 from benchmarks.measuring import Measure, entries, machine_facts, measure_rates, ratios, repeated, target
 from benchmarks.time_to_quality import Trainee
 from benchmarks.train import iteration_of
-from edgeworth.cli.console import AsJson, Seed
+from edgeworth.cli.options import AsJson, Seed
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.progress import Progress, silent

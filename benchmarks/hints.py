@@ -12,7 +12,7 @@ import gymnasium
 
 from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, start
 from benchmarks.measuring import Measure, entries, machine_facts, measure_rates, ratios, repeated, target
-from edgeworth.cli.console import AsJson, Seed
+from edgeworth.cli.options import AsJson, Seed
 from edgeworth.envs.hint_injector import HintInjectorVectorEnv
 from edgeworth.progress import Progress, silent
 

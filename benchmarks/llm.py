@@ -32,7 +32,8 @@ from benchmarks import hints
 from benchmarks.command import OutFile, Repeats, rates_table, report, start, targets_table
 from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_variables, load_design_prompt
-from edgeworth.cli.console import AsJson, Seed, out
+from edgeworth.cli.console import out
+from edgeworth.cli.options import AsJson, Seed
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.games.auction.action import action_of, random_mechanisms

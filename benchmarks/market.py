@@ -29,7 +29,7 @@ import typer
 
 from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, start
 from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
-from edgeworth.cli.console import AsJson, Seed
+from edgeworth.cli.options import AsJson, Seed
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.errors import InvalidOption

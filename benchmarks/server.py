@@ -27,7 +27,8 @@ from benchmarks.command import OutFile, Repeats, plain_table, report, start, tar
 from benchmarks.load import Bare, HttpSession, Script, Session, SocketSession, Tally, frame, load, post
 from benchmarks.measuring import machine_facts, summary, target
 from benchmarks.server_process import ServerProcess, check_platform, echo_server, free_port, our_server, running
-from edgeworth.cli.console import AsJson, Seed, out
+from edgeworth.cli.console import out
+from edgeworth.cli.options import AsJson, Seed
 from edgeworth.progress import Progress, silent
 
 SIZES = (1, 64, 512)

@@ -24,7 +24,8 @@ from benchmarks.command import OutFile, plain_table, report, start
 from benchmarks.measuring import machine_facts
 from benchmarks.server_process import START_SECONDS, ServerProcess, check_platform, free_port, our_server
 from benchmarks.soak_players import Episode, Ledger, Player
-from edgeworth.cli.console import AsJson, Seed, out
+from edgeworth.cli.console import out
+from edgeworth.cli.options import AsJson, Seed
 from edgeworth.progress import Progress, silent
 from edgeworth.server.live import replayed
 from edgeworth.server.store import Store

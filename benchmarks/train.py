@@ -30,7 +30,8 @@ from benchmarks.distribution_ppo import DistributionPPO
 from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
 from benchmarks.time_to_quality import Trainee
 from edgeworth.agents.policy_layout import PolicyShape
-from edgeworth.cli.console import AsJson, Seed, out
+from edgeworth.cli.console import out
+from edgeworth.cli.options import AsJson, Seed
 from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.errors import MissingExtra
 from edgeworth.progress import Progress, silent

@@ -30,12 +30,12 @@ def page() -> str:
 
 
 def _commands(command: Any, path: list[str]) -> list[list[str]]:
-    from edgeworth.cli.lazy import Unloaded
+    from edgeworth.cli import LazyCommand
 
     found = []
     for name, sub in getattr(command, "commands", {}).items():
         words = [*path, name]
-        found += [words, *_commands(sub.load() if isinstance(sub, Unloaded) else sub, words)]
+        found += [words, *_commands(sub.load() if isinstance(sub, LazyCommand) else sub, words)]
     return found
 
 

@@ -9,8 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from edgeworth.cli import COMMANDS, app
-from edgeworth.cli.lazy import Unloaded
+from edgeworth.cli import COMMANDS, LazyCommand, app
 
 HEAVY = ("numba", "torch", "matplotlib", "fastapi")
 
@@ -30,14 +29,14 @@ main()
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_line_of_a_command_is_the_first_of_its_help(name: str) -> None:
-    place, says = COMMANDS[name]
-    command = Unloaded(name, place, says).load()
+    _, says = COMMANDS[name]
+    command = LazyCommand(name).load()
     assert command.name == name and " ".join(command.help.split("\n\n")[0].split()) == says
 
 
 def test_a_group_brings_all_of_its_commands() -> None:
     assert list(typer.main.get_command(app).commands) == list(COMMANDS)  # type: ignore[attr-defined]
-    assert {"list", "measure", "fill"} <= set(Unloaded("hints", *COMMANDS["hints"]).load().commands)
+    assert {"list", "measure", "fill"} <= set(LazyCommand("hints").load().commands)
 
 
 def test_a_mistyped_command_is_answered_with_its_neighbour() -> None:

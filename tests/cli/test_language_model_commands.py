@@ -13,7 +13,7 @@ from edgeworth import catalog
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed
 from edgeworth.agents.designers.language_model import LanguageModel
-from edgeworth.cli.designer_scale import AskedModel
+from edgeworth.cli.yardstick import AskedModel
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import MissingExtra
 from edgeworth.evaluation.auction_figures import draw_designers

@@ -16,7 +16,7 @@ FEW = ("--scenario", "lewis", "--negotiator", "greedy", "--negotiator", "agree_f
 def test_a_table_for_people(called: Called) -> None:
     run = called("tournament", *FEW)
     assert run.status == 0 and "1 greedy 1.000±.000 1 .00 1.00 .00" in run.out
-    assert "20 talks in each" in run.out and "all scenarios" not in run.out
+    assert "20 episodes in each" in run.out and "all scenarios" not in run.out
 
 
 def test_json_files_and_figures(called: Called, tmp_path: Path) -> None:

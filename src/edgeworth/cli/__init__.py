@@ -1,99 +1,92 @@
-"""The command line: `edgeworth play | demo | analyse | yardstick | market | sensitivity | robustness | hint | hints | train |
-evaluate | compare | curves | study | self-play | tournament | parse | clone | designers | pocket | serve | replay`.
+"""The command line `edgeworth`: a table of the commands, loaded on demand, and the exit status of errors.
 
-Tables go to standard output, messages and progress to standard error; `--json` prints one object instead. Exit status 2 means a wrong call,
-1 a run that failed.
+Tables go to standard output, messages and progress bars to standard error; `--json` prints one JSON object instead of tables. Exit status 2
+means a wrong call, 1 a run that failed. Importing a command's module can take seconds, so `edgeworth --help` reads only the table below.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
+from edgeworth import catalog
 from edgeworth.cli.console import complain
-from edgeworth.cli.lazy import STYLE, group_of
 from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
 
 COMMANDS = {
-    "play": (
-        "edgeworth.cli.play:play",
-        "Bargain against a partner whose utilities you cannot see; then see them, the frontier, and what you left on the table.",
-    ),
-    "demo": ("edgeworth.cli.demo:demo", "Watch the blind Bayes-optimal bargainer play one episode, with its reasons."),
-    "analyse": (
-        "edgeworth.cli.analyse:analyse",
-        "Show a context's frontier, its Nash and other points, and what an agent could get from a partner.",
-    ),
-    "yardstick": (
-        "edgeworth.cli.yardstick:yardstick_command",
-        "Print a game's reference table: from random play to the oracle, with intervals.",
-    ),
-    "market": (
-        "edgeworth.cli.market:market_command",
-        "Hold a market and watch it being gamed: who came, who bid what, what the ring and the shills did, who paid for it.",
-    ),
-    "sensitivity": (
-        "edgeworth.cli.sensitivity:sensitivity_command",
-        "Move each of the eleven fields away from a base mechanism, one at a time, and measure the change of mean R.",
-    ),
-    "robustness": (
-        "edgeworth.cli.robustness:robustness_command",
-        "Halve and double the market's most influential constants, and count the worlds in which each conclusion survives.",
-    ),
-    "train": ("edgeworth.cli.train:train_command", "Teach a negotiator. Everything about the run goes into a folder; Ctrl-C saves first."),
-    "evaluate": (
-        "edgeworth.cli.evaluate:evaluate_command",
-        "Measure how good negotiators are: reward, score between random and blind Bayes, deals, efficiency, each with its interval.",
-    ),
-    "compare": (
-        "edgeworth.cli.evaluate:compare_command",
-        "Compare two negotiators on the same episodes: paired differences, first less second, with intervals.",
-    ),
-    "curves": (
-        "edgeworth.cli.curves:curves_command",
-        "Put the learning curves of several runs together: the mean over seeds, with the lowest and the highest.",
-    ),
-    "study": (
-        "edgeworth.cli.study:study_command",
-        "Train agents with several settings and seeds, and compare what they earn. Interrupted, it goes on where it stopped.",
-    ),
-    "self-play": (
-        "edgeworth.cli.self_play:self_play_command",
-        "Train agents by self-play, with a pool of past selves and without, freeze them, and train best responses against them.",
-    ),
-    "tournament": (
-        "edgeworth.cli.tournament:tournament_command",
-        "Let negotiators meet each other: who gets what from whom, deals, efficiency, and ranks that say where they are not separated.",
-    ),
-    "parse": (
-        "edgeworth.cli.parse:parse_command",
-        "Read the acts and splits of a dialogue between people, or measure how often the deal is found.",
-    ),
-    "clone": (
-        "edgeworth.cli.clone:clone_command",
-        "Teach a network the moves of people from their dialogues, and measure it on dialogues that it has not seen.",
-    ),
-    "hint": (
-        "edgeworth.cli.hint:hint_command",
-        "Show one hint with everything that led to it: the prompt, the raw reply, the verdict and the ten features.",
-    ),
+    "play": ("play:play", "Negotiate against a partner in the terminal."),
+    "demo": ("demo:demo", "Watch the best blind plan negotiate one episode, with its reasons."),
+    "analyse": ("analyse:analyse", "Show the Pareto frontier of a context and what an agent could get."),
+    "yardstick": ("yardstick:yardstick_command", "Compute the reference scores of a game, from random play to the oracle."),
+    "market": ("market:market_command", "Run a market in the terminal and describe every sale."),
+    "sensitivity": ("sensitivity:sensitivity_command", "Measure what each field of a mechanism does to the score."),
+    "robustness": ("sensitivity:robustness_command", "Count the changed markets in which each conclusion holds."),
+    "train": ("train:train_command", "Train a negotiator."),
+    "evaluate": ("evaluate:evaluate_command", "Measure how well negotiators play."),
+    "compare": ("evaluate:compare_command", "Compare two negotiators on the same episodes."),
+    "curves": ("study:curves_command", "Summarise the learning curves of several runs."),
+    "study": ("study:study_command", "Train agents with several settings and seeds, and compare them."),
+    "self-play": ("study:self_play_command", "Train agents by self-play and measure how far they can be exploited."),
+    "tournament": ("tournament:tournament_command", "Let negotiators play against each other and rank them."),
+    "parse": ("parse:parse_command", "Find the acts and offers in a dialogue between people."),
+    "clone": ("clone:clone_command", "Train a negotiator to imitate people, from their dialogues."),
+    "hint": ("hint:hint_command", "Show one hint with its prompt, reply, verdict and features."),
     "serve": (
-        "edgeworth.cli.serve:serve_command",
+        "serve:serve_command",
         "Serve both games: sessions over HTTP and WebSocket that survive the server, designers and hints on request.",
     ),
-    "replay": ("edgeworth.cli.replay:replay_command", "Play an exported session again: what every step earned, and how it ended."),
-    "hints": ("edgeworth.cli.hints:app", "Who gives hints: list them, measure what their hints are worth, ask for them beforehand."),
-    "designers": (
-        "edgeworth.cli.designers:app",
-        "Who can set the rules of a market: list them, search mechanisms and schedules, fit the adaptive one.",
-    ),
-    "pocket": ("edgeworth.cli.pocket:app", "The language model in the box: train it, measure it, or read its card."),
+    "replay": ("replay:replay_command", "Replay a session that was exported from the server."),
+    "hints": ("hints:app", "List hint providers, measure their hints, or ask for hints in advance."),
+    "designers": ("designers:app", "List auction designers, and search or fit the bundled ones."),
+    "pocket": ("pocket:app", "Train, measure or describe the bundled language model."),
 }
-"""Where each command is, and the first line of its help."""
+"""Each command's function or group in this package, as "module:name", and the first line of its help."""
 
-app = typer.Typer(name="edgeworth", cls=group_of(COMMANDS), **STYLE)
+STYLE: dict[str, Any] = {
+    "no_args_is_help": True,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "rich",
+}
+
+
+class LazyCommand(TyperCommand):
+    """A command, or a group of commands, whose module is not imported yet."""
+
+    def __init__(self, name: str) -> None:
+        self.place, summary = COMMANDS[name]
+        super().__init__(name=name, short_help=summary)
+
+    def load(self) -> Any:
+        """Import the module and build the command."""
+        found, parent = catalog.load(f"{__name__}.{self.place}"), typer.Typer(**STYLE)
+        parent.callback()(lambda: None)  # makes it a group, even with a single command
+        if isinstance(found, typer.Typer):
+            parent.add_typer(found, name=self.name)
+        else:
+            parent.command(self.name)(found)
+        group: Any = typer.main.get_command(parent)
+        return group.commands[self.name]
+
+
+class LazyGroup(TyperGroup):
+    """The group of all commands; imports the one that is called."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = {name: LazyCommand(name) for name in COMMANDS}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the called command and load it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, LazyCommand) else command, rest
+
+
+app = typer.Typer(name="edgeworth", cls=LazyGroup, **STYLE)
 
 
 @app.callback()
@@ -105,12 +98,9 @@ def main(command: Callable[[], object] = app) -> None:
     """Run a command; our own errors become one sentence and an exit status."""
     try:
         command()
-    except (InvalidOption, InvalidContext) as error:
-        complain(str(error))
-        sys.exit(2)
     except EdgeworthError as error:
         complain(str(error))
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, InvalidOption | InvalidContext) else 1)
     except KeyboardInterrupt:
         complain("Stopped.")
         sys.exit(130)

@@ -1,22 +1,23 @@
-"""`edgeworth clone`: teach a negotiator to do as people did, from their dialogues, and measure how well it foretells others."""
+"""`edgeworth clone`: train a negotiator to imitate people, from their dialogues, and measure how well it predicts other dialogues."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.console import RenderableType
 
-from edgeworth.cli.console import AsJson, changed, command_line, deliver, err, out
-from edgeworth.cli.progress import progress
+from edgeworth.cli.console import command_line, deliver, progress, say, shown, table
+from edgeworth.cli.options import AsJson, changed
 from edgeworth.config import config_folder
 from edgeworth.errors import DataError
 from edgeworth.evaluation.parsing import distinct
 from edgeworth.games.bargaining.deal_or_no_dialog import read_dialogues
 from edgeworth.games.bargaining.dialogue_lines import Dialogue
 from edgeworth.games.bargaining.dialogue_moves import TalkMoves, talk_moves
-from edgeworth.runlog import BEST, CHECKPOINTS, LAST, Checkpoint, RunLog, refuse_existing, write_checkpoint
+from edgeworth.runlog import BEST, CHECKPOINTS, LAST, RunLog, refuse_existing, write_checkpoint
 from edgeworth.training.run import torch_device
 
 if TYPE_CHECKING:
@@ -38,21 +39,28 @@ WHAT_IT_IS_NOT = (
 
 
 def clone_command(
-    data: Annotated[Path, typer.Option("--data", help="The folder of the released Deal or No Dialog files.")],
-    config: Annotated[Path | None, typer.Option("--config", help="Settings as YAML; default: configs/behaviour_cloning.yaml.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Any setting, e.g. --set reading=ordered --set hidden=32.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Decides the first weights and the order of the moves.")] = None,
-    test: Annotated[bool, typer.Option("--test", help="Also measure the test talks; once, when everything is settled.")] = False,
+    data: Annotated[Path, typer.Option("--data", help="Folder of the Deal or No Dialog files (data.txt, val.txt, test.txt).")],
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file of settings. Default: configs/behaviour_cloning.yaml.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Set any setting, e.g. --set reading=ordered --set hidden=32.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of the initial weights and of the order of the moves. Default: the settings'.")
+    ] = None,
+    test: Annotated[bool, typer.Option("--test", help="Also measure the test dialogues; once, when everything is settled.")] = False,
     episodes: Annotated[int, typer.Option(min=10, help="Episodes that the clone plays against the scenario's partner.")] = 2_000,
-    out_folder: Annotated[Path | None, typer.Option("--out", help="The run folder; default: runs/clone_SCENARIO_seedSEED.")] = None,
-    result_file: Annotated[Path | None, typer.Option("--result", help="Write the measurements as JSON into this file.")] = None,
-    box: Annotated[Path | None, typer.Option(help="Also write the network with its card to this path, without a suffix.")] = None,
+    out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder. Default: runs/clone_SCENARIO_seedSEED.")] = None,
+    result_file: Annotated[Path | None, typer.Option("--result", help="Also write the measurements to this JSON file.")] = None,
+    box: Annotated[
+        Path | None, typer.Option(help="Also write the network and its card to this path, without a suffix. Default: no.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Teach a network the moves of people from their dialogues, and measure it on dialogues that it has not seen.
+    """Train a negotiator to imitate people, from their dialogues.
 
-    Utterances are read by rules (`edgeworth parse`), played again as moves of the game, and learnt by maximum likelihood; the validation
-    talks say when to stop. The measurement: likelihood and accuracy against guesses that do not look, and how the clone plays.
+    Utterances are parsed by rules (`edgeworth parse`) into moves of the game, and a network is trained on them by maximum likelihood until
+    the likelihood of the validation dialogues stops growing. Reported are likelihood and accuracy on dialogues that were not trained on,
+    beside simple baselines, and how the clone plays.
 
     Example: edgeworth clone --data deal_or_no_dialog --out runs/clone
 
@@ -97,34 +105,32 @@ def clone_command(
         "play": {"scenario": wanted.scenario, **measure_play(folder / CHECKPOINTS / BEST, wanted.game, episodes, 0)},
     }
     if box is not None:
-        write_checkpoint(box, _boxed(found, result))
-        err.print(f"Wrote {box}.safetensors.", soft_wrap=True)
-    deliver(result, as_json, result_file, lambda: _show(result, folder))
+        write_checkpoint(box, found.checkpoint(card=_card(result)))
+        say(f"Wrote {box}.safetensors.")
+    deliver(result, _page(result, folder), as_json, result_file)
 
 
 def _dialogues(data: Path, test: bool) -> dict[str, list[Dialogue]]:
-    """The distinct dialogues of every part that is wanted."""
+    """The distinct dialogues of the training, validation and, if wanted, test part."""
     if not data.is_dir():
         raise DataError(data, f"there is no such folder; {SOURCE}.")
     return {part: distinct(read_dialogues(data, part)) for part in ("train", "val", *(["test"] if test else []))}
 
 
 def _read(dialogues: dict[str, list[Dialogue]], settings: CloningSettings, show: Any) -> dict[str, list[TalkMoves]]:
-    """Every dialogue as moves."""
-    turns, total, done = settings.game.max_turns, sum(map(len, dialogues.values())), 0
-    talks: dict[str, list[TalkMoves]] = {}
+    """Every dialogue as moves of the game."""
+    total, done = sum(map(len, dialogues.values())), 0
+    moves: dict[str, list[TalkMoves]] = {part: [] for part in dialogues}
     for part, said in dialogues.items():
-        talks[part] = []
         for dialogue in said:
-            talks[part].append(talk_moves(dialogue, turns))
+            moves[part].append(talk_moves(dialogue, settings.game.max_turns))
             done += 1
-            if done % 100 == 0:
-                show(part, done, total)
-    return talks
+            show(part, done, total)
+    return moves
 
 
 def _keep(folder: Path, found: Clone, command: str) -> None:
-    """The run folder: settings, the log, the network."""
+    """Write the run folder: settings, log and network."""
     checkpoint = found.checkpoint()
     log = RunLog.begin(folder, checkpoint.facts["settings"], command, with_tensorboard=False)
     try:
@@ -136,10 +142,10 @@ def _keep(folder: Path, found: Clone, command: str) -> None:
         log.close()
 
 
-def _boxed(found: Clone, result: dict[str, Any]) -> Checkpoint:
-    """The network with its card."""
+def _card(result: dict[str, Any]) -> dict[str, Any]:
+    """The card of the network."""
     held_out = {part: {key: value for key, value in row.items() if key != "by_act"} for part, row in result["held_out"].items()}
-    card = {
+    return {
         "what": "A negotiator that does as people did: cloned from the human dialogues of Deal or No Dialog (Lewis et al. 2017).",
         "what_it_is_not": WHAT_IT_IS_NOT,
         "data": result["data"],
@@ -153,24 +159,16 @@ def _boxed(found: Clone, result: dict[str, Any]) -> Checkpoint:
         "held_out": held_out,
         "play": result["play"],
     }
-    return found.checkpoint(card=card)
 
 
-# For people
-
-
-def _show(result: dict[str, Any], folder: Path) -> None:
-    train, best = result["parts"]["train"], result["training"]["best"]
-    out.print(
-        f"{train['moves']:,} moves of {train['talks']:,} talks; {result['training']['passes']} passes in"
-        f" {result['training']['seconds']:.1f} s, the best was {best['iteration']}.",
-        soft_wrap=True,
+def _page(result: dict[str, Any], folder: Path) -> Iterator[RenderableType]:
+    train, training, play = result["parts"]["train"], result["training"], result["play"]
+    yield (
+        f"{train['moves']:,} moves of {train['talks']:,} dialogues; {training['passes']} passes in {training['seconds']:.1f} s,"
+        f" the best was {training['best']['iteration']}."
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for part in result["held_out"]:
-        table.add_column(part, justify="right")
-    for label, *path in (
+    found = table("", *result["held_out"])
+    for label, measure, whose in (
         ("log-likelihood per move: clone", "log_likelihood", "clone"),
         ("  marginal", "log_likelihood", "marginal"),
         ("  uniform", "log_likelihood", "uniform"),
@@ -179,16 +177,10 @@ def _show(result: dict[str, Any], folder: Path) -> None:
         ("share accuracy, given the act: clone", "share_accuracy", "clone"),
         ("  marginal", "share_accuracy", "marginal"),
     ):
-        table.add_row(label, *(_shown(row[path[0]][path[1]]) for row in result["held_out"].values()))
-    out.print(table)
-    played = Table(title=f"Play on {result['play']['scenario']}", title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for number, column in enumerate(("", "reward", "deals", "Pareto, of deals")):
-        played.add_column(column, justify="right" if number else "left")
-    for name, row in result["play"]["agents"].items():
-        played.add_row(name, *(_shown(row[key]) for key in ("reward", "deal_rate", "pareto_rate")))
-    out.print(played)
-    out.print(f"Play it against others: edgeworth evaluate --agent {folder} --scenario {result['play']['scenario']}", soft_wrap=True)
-
-
-def _shown(estimate: dict[str, float] | None) -> str:
-    return "–" if estimate is None else f"{estimate['value']:.3f} [dim]{estimate['low']:.3f} – {estimate['high']:.3f}[/]"
+        found.add_row(label, *(shown(row[measure][whose]) for row in result["held_out"].values()))
+    yield found
+    played = table("", "reward", "deals", "Pareto, of deals", title=f"Play on {play['scenario']}")
+    for name, row in play["agents"].items():
+        played.add_row(name, *(shown(row[key]) for key in ("reward", "deal_rate", "pareto_rate")))
+    yield played
+    yield f"Play it against others: edgeworth evaluate --agent {folder} --scenario {play['scenario']}"

@@ -1,51 +1,78 @@
-"""Where words go: results to standard output, everything else to standard error; and how options become settings."""
+"""Output of the commands: results to standard output, messages and progress bars to standard error, files on request."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-import yaml
-from rich.console import Console
+from rich import progress as rich_progress
+from rich.console import Console, RenderableType
 from rich.markup import escape
+from rich.table import Table
 
 from edgeworth import catalog, files
-from edgeworth.config import AuctionConfig, BargainingConfig
-from edgeworth.errors import InvalidOption
+from edgeworth.errors import FallbackUsed
+from edgeworth.progress import Progress
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
-Scenario = Annotated[
-    str, typer.Option("--scenario", "-s", help="A named scenario (classic, one_shot, discounted, walkaway, lewis, …) or a YAML file.")
-]
-Partner = Annotated[str | None, typer.Option("--partner", "-p", help="Partner by name, or a checkpoint's path; default: the scenario's.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="Any option of the game, e.g. --set discount=0.9 --set partner_options.counter=keep_all.")
-]
-MarketSettings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", help="Any option of the market, e.g. --set episode_length=20 --set freeze=learning --set model.ring.overbid=0.1."
-    ),
-]
-Bidders = Annotated[int, typer.Option("--n-agents", help="Bidders in the market, 2 to 16.")]
-Seed = Annotated[int, typer.Option("--seed", help="The seed that decides every draw.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+
+# Messages
+
+
+def say(message: str) -> None:
+    """Print a message to standard error."""
+    err.print(message, soft_wrap=True, markup=False)
 
 
 def complain(message: str) -> None:
-    """An error, in one sentence."""
+    """Print an error to standard error."""
     err.print(f"[bold red]edgeworth:[/] {escape(message)}", markup=True, soft_wrap=True)
 
 
+@contextmanager
+def fallbacks_as_messages() -> Iterator[None]:
+    """Print warnings as sentences, without the line of code they come from, and each fallback once."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        say(str(message) if issubclass(category, FallbackUsed) else f"{category.__name__}: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        warnings.simplefilter("once", FallbackUsed)
+        yield
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], Progress]]:
+    """Progress bars, one per named task: `with progress() as task: work(task("searching"))`."""
+    words, percentage = rich_progress.TextColumn("{task.description}"), rich_progress.TextColumn("{task.percentage:>3.0f}%")
+    columns = words, rich_progress.BarColumn(), percentage, rich_progress.TimeRemainingColumn()
+    with rich_progress.Progress(*columns, console=err, transient=True) as bars:
+
+        def task(name: str) -> Progress:
+            number = bars.add_task(name, total=1.0)
+
+            def show(what: str, done: int, total: int) -> None:
+                bars.update(number, description=f"{name}: {what}", completed=done / total)
+
+            return show
+
+        yield task
+
+
+# Results
+
+
 def command_line(*elsewhere: Path, program: str = "edgeworth") -> str:
-    """The command that is running, as one would type it; paths from elsewhere by their last name, as others have them elsewhere."""
+    """The running command as typed; the paths given here are shortened to their last part, since other machines keep them elsewhere."""
 
     def shown(arg: str) -> str:
         flag, sign, value = arg.partition("=") if arg.startswith("--") else ("", "", arg)
@@ -56,88 +83,73 @@ def command_line(*elsewhere: Path, program: str = "edgeworth") -> str:
 
 
 def print_json(value: Any) -> None:
-    """One machine-readable object."""
+    """Print one JSON object to standard output."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a result file whole or not at all."""
+    """Write a result file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write_json(path, value)
     err.print(f"Wrote {path}.")
 
 
-def deliver(result: dict[str, Any], as_json: bool, out_file: Path | None, show: Callable[[], None]) -> None:
-    """Hand over a finished result: into its file if one is named, and as one object or as tables for people."""
+def deliver(
+    result: Mapping[str, Any],
+    page: Iterable[RenderableType],
+    as_json: bool,
+    out_file: Path | None = None,
+    figure: Path | None = None,
+    drawer: str = "",
+    notes: Iterable[str] = (),
+) -> None:
+    """Write and draw a result into the files that are named, and print it as JSON or, with its notes, as a page for people.
+
+    `drawer` is the "module:function" that draws it; the drawing library is loaded only when there is something to draw.
+    """
     if out_file is not None:
         write_json(out_file, result)
     if as_json:
         print_json(result)
     else:
-        show()
-
-
-def draw(result: dict[str, Any], figure: Path | None, drawer: str) -> None:
-    """Draw a result into a file, if one is named, by `"module:function"`; the drawing library is loaded only then."""
+        print_page(page)
+        for note in notes:
+            say(note)
     if figure is not None:
         catalog.load(drawer)(result, figure)
         err.print(f"Drew {figure}.")
 
 
-def game_config(scenario: str, partner: str | None, settings: list[str] | None) -> BargainingConfig:
-    """The options of a scenario, changed by flags."""
-    options: dict[str, Any] = {}
-    if partner is not None:
-        options["partner"] = partner
-    return BargainingConfig.from_options(scenario, **changed(options, settings, "discount=0.9"))
+def print_page(page: Iterable[RenderableType], screen: Console = out) -> None:
+    """Print tables and lines of text, one below the other."""
+    for part in page:
+        screen.print(part, soft_wrap=isinstance(part, str))
 
 
-def auction_config(
-    stage: str | None, mix: str | None, n_agents: int, settings: list[str] | None, default_stage: str = "mixed"
-) -> AuctionConfig:
-    """The options of a market, from flags; without a stage or a mix it is the default stage."""
-    options: dict[str, Any] = {"n_agents": n_agents}
-    if stage is not None:
-        options["stage"] = stage
-    if mix is not None:
-        options["mix"] = _mix(mix)
-    changed(options, settings, "episode_length=20")
-    if not {"stage", "mix", "curriculum"} & options.keys():
-        options["stage"] = default_stage
-    return AuctionConfig.from_options(**options)
+def table(*columns: str, title: str | None = None, text: int = 1, wrap: bool = True, gap: int = 2) -> Table:
+    """An empty table without lines, `gap` spaces between its columns; the first `text` columns hold words, the others numbers."""
+    found = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
+    for place, name in enumerate(columns):
+        found.add_column(name, justify="left" if place < text else "right", no_wrap=not wrap, overflow="fold" if wrap else "ellipsis")
+    return found
 
 
-def _mix(text: str) -> dict[str, float]:
-    """`truthful=0.5,colluder=0.5` as shares by bidder type."""
-    shares: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, share = part.partition("=")
-        try:
-            shares[name.strip()] = float(share)
-        except ValueError as error:
-            raise InvalidOption(f"--mix {text}: expected TYPE=SHARE,…, for example truthful=0.5,colluder=0.5.") from error
-    return shares
+def shown(estimate: Mapping[str, Any] | None, separator: str = " ") -> str:
+    """An estimate and its interval for a table, or a dash where there is none."""
+    if estimate is None:
+        return "–"
+    return f"{estimate['value']:.3f}" + ("" if estimate["low"] is None else f"{separator}[dim]{span(estimate)}[/]")
 
 
-def changed(options: dict[str, Any], settings: list[str] | None, example: str, flag: str = "--set") -> dict[str, Any]:
-    """The options with every `--set NAME=VALUE`, or what the flag is called, in its place."""
-    for setting in settings or []:
-        name, sign, text = setting.partition("=")
-        try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise InvalidOption(f"{flag} {setting}: the value cannot be read; put words with special characters in quotes.") from error
-        if not sign or not _place(options, name.strip(), value):
-            raise InvalidOption(f"{flag} {setting}: expected NAME=VALUE, for example {example}.")
-    return options
+def span(estimate: Mapping[str, Any], digits: int = 3) -> str:
+    """The interval of an estimate."""
+    return f"{estimate['low']:.{digits}f} – {estimate['high']:.{digits}f}"
 
 
-def _place(options: Any, name: str, value: Any) -> bool:
-    """Put `a.b=value` where it belongs, if that is a place for settings."""
-    if not isinstance(options, dict):
-        return False
-    head, _, rest = name.partition(".")
-    if rest:
-        return _place(options.setdefault(head, {}), rest, value)
-    options[head] = value
-    return True
+def listed(kind: str, heading: str) -> tuple[dict[str, str], Table]:
+    """The names in a table of the catalog, each with the first line of its documentation: for JSON, and as a table."""
+    found = {name: (catalog.resolve(kind, name).__doc__ or "").splitlines()[0] for name in catalog.names(kind)}
+    shown = table(heading, "what it does", text=2)
+    for name, words in found.items():
+        shown.add_row(name, words)
+    return found, shown

@@ -1,4 +1,4 @@
-"""How the bundled designers are made: best constants, schedules, forecasts and the library of compositions, with their cards."""
+"""Making the bundled designers: best constants, schedules, forecasts and the library of compositions, with their cards."""
 
 from __future__ import annotations
 
@@ -31,21 +31,20 @@ from edgeworth.agents.designers.forecast import FitSettings, fit_revisions, save
 from edgeworth.agents.designers.informed import Oracle
 from edgeworth.agents.designers.schedule_search import FoundSchedule, ScheduleBudget, search_schedule
 from edgeworth.agents.designers.search import QUICK, Found, SearchBudget, search_mechanism
-from edgeworth.cli.console import command_line, err, write_json
-from edgeworth.cli.progress import progress
+from edgeworth.cli.console import command_line, err, progress, say, write_json
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.statistics import mean, paired_difference
 from edgeworth.games.auction.action import action_of, mechanism_rows, read_mechanisms
 from edgeworth.games.auction.batch import Rows
 
 FRESH = 2**41
-"""Where the markets begin on which a card's scores are measured."""
+"""The first seed of the markets on which a card's scores are measured."""
 OTHER_EFFORT = 0.5
-"""Effort of a search for another number of bidders than the usual one."""
+"""Effort of a search for an unusual number of bidders."""
 
 
 def effort_for(n_agents: int) -> float:
-    """How hard to search where nobody says: whole for the usual number of bidders, half for others."""
+    """The default effort of a search: full for the usual number of bidders, half for others."""
     return 1.0 if n_agents == USUAL_BIDDERS else OTHER_EFFORT
 
 
@@ -55,7 +54,7 @@ def constants(config: AuctionConfig, seed: int, effort: float, threads: int, bun
         show = task(f"population {config.stage}, {config.n_agents} bidders")
         found = search_mechanism(config, seed, SearchBudget().scaled(effort), threads=threads, progress=show)
     if bundle:
-        name, actions = bundled_name(config.stage), dumped(found.mechanisms)
+        name, actions = bundled_name(config.stage), _dumped(found.mechanisms)
         write_json(numbered(mechanism_folder(), name, config.n_agents), actions[0])
         write_json(numbered(format_folder(), name, config.n_agents), actions)
     return found
@@ -72,8 +71,34 @@ def schedule(config: AuctionConfig, seed: int, effort: float, threads: int, bund
         show = task(f"schedule for population {config.stage}, {config.n_agents} bidders")
         found = search_schedule(config, start, seed, ScheduleBudget().scaled(effort), threads, show)
     if bundle:
-        write_json(numbered(schedule_folder(), bundled_name(config.stage), config.n_agents), dumped(found.schedule))
+        write_json(numbered(schedule_folder(), bundled_name(config.stage), config.n_agents), _dumped(found.schedule))
     return found
+
+
+def constant_facts(found: Found) -> dict[str, Any]:
+    """The best mechanism of a search and the best of each format, with their scores."""
+    actions = _dumped(found.mechanisms)
+    formats = zip(found.by_format().items(), actions, strict=True)
+    return {
+        "mechanism": actions[0],
+        "score": mean(found.scores[0]).as_dict(),
+        "formats": {name: {"mechanism": action, "score": mean(scores).as_dict()} for (name, scores), action in formats},
+    }
+
+
+def schedule_facts(found: FoundSchedule) -> dict[str, Any]:
+    """A schedule and the best constant mechanism, with their scores."""
+    return {
+        "schedule": _dumped(found.schedule),
+        "score": mean(found.scores).as_dict(),
+        "constant": action_of(found.constant).model_dump(),
+        "constant_score": mean(found.constant_scores).as_dict(),
+        "over_best_constant": paired_difference(found.scores, found.constant_scores).as_dict(),
+    }
+
+
+def _dumped(mechanisms: Rows) -> list[dict[str, Any]]:
+    return [action_of(row).model_dump() for row in mechanisms]
 
 
 def forecasts(prior: str, n_agents: int, seed: int, markets: int, episodes: int, threads: int, out_file: Path | None) -> None:
@@ -81,7 +106,7 @@ def forecasts(prior: str, n_agents: int, seed: int, markets: int, episodes: int,
     config = AuctionConfig(stage=prior, n_agents=n_agents)
     path = forecast_file(prior, n_agents) if out_file is None else out_file
     for note in (note for name in LIBRARY for note in find_mechanism(name, n_agents)[1]):
-        err.print(f"{note}.", markup=False)
+        say(f"{note}.")
     with progress() as task:
         show = task(f"prior {prior}, {n_agents} bidders")
         library, probe = library_rows(n_agents), LIBRARY.index(prior)
@@ -98,7 +123,7 @@ def forecasts(prior: str, n_agents: int, seed: int, markets: int, episodes: int,
             "library": LIBRARY,
             "markets": markets,
             "seeds": f"{seed} to {seed + markets - 1}",
-            **measured(Adaptive(prior), config, episodes),
+            **_measured(Adaptive(prior), config, episodes),
         }
         write_json(path.with_suffix(".json"), card)
 
@@ -127,14 +152,14 @@ def composition_library(
         "markets": f"{markets} per candidate and composition",
         "seeds": f"{seed} to {seed + markets * len(compositions) - 1}",
         "populations": {
-            stage: measured(Oracle(library), AuctionConfig(stage=stage, n_agents=n_agents), episodes) for stage in ("stages", "mixed")
+            stage: _measured(Oracle(library), AuctionConfig(stage=stage, n_agents=n_agents), episodes) for stage in ("stages", "mixed")
         },
     }
     write_json(path.with_suffix(".json"), card)
     return card
 
 
-def measured(designer: Designer, config: AuctionConfig, episodes: int) -> dict[str, Any]:
+def _measured(designer: Designer, config: AuctionConfig, episodes: int) -> dict[str, Any]:
     """A designer's score on fresh markets, and what it gains there over the best constant of the population."""
     scores = play(designer, config, episodes, FRESH).mean(axis=1)
     constant = play(BestConstant(config.stage), config, episodes, FRESH).mean(axis=1)
@@ -143,8 +168,3 @@ def measured(designer: Designer, config: AuctionConfig, episodes: int) -> dict[s
         "score": mean(scores).as_dict(),
         "over_best_constant": paired_difference(scores, constant).as_dict(),
     }
-
-
-def dumped(mechanisms: Rows) -> list[dict[str, Any]]:
-    """Mechanisms for JSON."""
-    return [action_of(row).model_dump() for row in mechanisms]

@@ -1,21 +1,20 @@
-"""`edgeworth evaluate` and `edgeworth compare`: how good negotiators are, on the same seeded episodes, with intervals."""
+"""`edgeworth evaluate` and `edgeworth compare`: how well negotiators play on the same seeded episodes, with intervals."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.console import RenderableType
+from rich.text import Text
 
 from edgeworth.agents.negotiators.named import is_learned, negotiator_of
-from edgeworth.agents.negotiators.negotiator import Negotiator
-from edgeworth.cli.console import AsJson, Partner, Scenario, Seed, Settings, command_line, deliver, draw, err, game_config, out
-from edgeworth.cli.progress import progress
+from edgeworth.cli.console import command_line, deliver, progress, shown, table
+from edgeworth.cli.options import AsJson, Figure, OutFile, Partner, Scenario, Seed, Settings, game_config
 from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import Episodes
-from edgeworth.evaluation.negotiators import QUANTITY, Comparison, Ends, Evaluation, compared, measured, play_ends, played
-from edgeworth.evaluation.statistics import Estimate
+from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_ends, played
 
 LABELS = {
     "reward": "reward (points)",
@@ -28,21 +27,17 @@ LABELS = {
     "length": "length (moves)",
     "regret": "regret to Bayes (points)",
 }
-DIFFERENCES = ("reward", "share_of_maximum", "deal_rate", "advantage", "length")
 
-NumberOfEpisodes = Annotated[int, typer.Option("--episodes", min=10, help="Episodes, the same for everybody.")]
+NumberOfEpisodes = Annotated[int, typer.Option("--episodes", min=10, help="Episodes; all negotiators play the same ones.")]
 YardstickEpisodes = Annotated[
-    int, typer.Option("--yardstick-episodes", min=10, help="How many of them are also played by random and blind Bayes, which is slow.")
+    int,
+    typer.Option("--yardstick-episodes", min=10, help="How many of them random and blind Bayes play too, for the score; Bayes is slow."),
 ]
-Sampled = Annotated[bool, typer.Option("--sampled", help="Draw a learned agent's moves instead of making the likeliest.")]
-Hint = Annotated[str | None, typer.Option("--hint", help="Give a learned agent the hints of another provider than in training.")]
-OutFile = Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")]
+Sampled = Annotated[bool, typer.Option("--sampled", help="Sample a learned agent's moves instead of taking the most likely one.")]
 
 
 def evaluate_command(
-    agent: Annotated[
-        list[str], typer.Option("--agent", "-a", help="A negotiator by name, a run folder or a checkpoint; repeat for several.")
-    ],
+    agent: Annotated[list[str], typer.Option("--agent", "-a", help="Negotiator by name, run folder or checkpoint; repeat for several.")],
     scenario: Scenario = "classic",
     partner: Partner = None,
     settings: Settings = None,
@@ -50,29 +45,33 @@ def evaluate_command(
     yardstick_episodes: YardstickEpisodes = 2_000,
     seed: Seed = 0,
     sampled: Sampled = False,
-    hint: Hint = None,
+    hint: Annotated[
+        str | None, typer.Option("--hint", help="Hint provider for learned agents. Default: the one they were trained with.")
+    ] = None,
     out_file: OutFile = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw the scores between the yardsticks into this PNG file.")] = None,
+    figure: Figure = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how good negotiators are: reward, score between random and blind Bayes, deals, efficiency, each with its interval.
+    """Measure how well negotiators play.
+
+    Reported are the reward, the score between random play (0) and the best blind plan (1), deals and their efficiency, each with its 95 %
+    interval.
 
     Example: edgeworth evaluate --agent learned --scenario classic --episodes 20000
 
     Example: edgeworth evaluate --agent runs/mine --agent bayes --agent agree_first --scenario lewis --episodes 2000 --figure scores.png
     """
     config = game_config(scenario, partner, settings)
-    agents = _agents(agent, sampled, hint)
-    ends, found = _played(config, agents, episodes, yardstick_episodes, seed)
-    rows = [measured(name, config, played, ends) for name, played in found.items()]
-    result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": [row.as_dict() for row in rows]}
-    deliver(result, as_json, out_file, lambda: _show(scenario, rows, ends))
-    draw(result, figure, "edgeworth.evaluation.bargaining_figures:draw_scores")
+    ends, found = _play(config, agent, sampled, hint, episodes, yardstick_episodes, seed)
+    rows = [measured(name, config, one, ends).as_dict() for name, one in found.items()]
+    result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": rows}
+    drawer = "edgeworth.evaluation.bargaining_figures:draw_scores"
+    deliver(result, _page(result, [(row["agent"], row) for row in rows]), as_json, out_file, figure, drawer, result["notes"])
 
 
 def compare_command(
-    first: Annotated[str, typer.Argument(help="A negotiator by name, a run folder or a checkpoint.")],
-    second: Annotated[str, typer.Argument(help="Another one.")],
+    first: Annotated[str, typer.Argument(help="Negotiator by name, run folder or checkpoint.")],
+    second: Annotated[str, typer.Argument(help="The negotiator to compare it with.")],
     scenario: Scenario = "classic",
     partner: Partner = None,
     settings: Settings = None,
@@ -83,28 +82,28 @@ def compare_command(
     out_file: OutFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two negotiators on the same episodes: paired differences, first less second, with intervals.
+    """Compare two negotiators on the same episodes.
+
+    Reported are the paired differences, first less second, with their 95 % intervals.
 
     Example: edgeworth compare learned agree_first --scenario classic --episodes 5000
     """
     config = game_config(scenario, partner, settings)
-    agents = _agents([first, second], sampled, None)
-    ends, found = _played(config, agents, episodes, yardstick_episodes, seed)
+    ends, found = _play(config, [first, second], sampled, None, episodes, yardstick_episodes, seed)
     one, other = found[first], found[second]
-    comparison = compared(measured(first, config, one, ends), measured(second, config, other, ends), one, other)
-    result = {**_head(scenario, config, episodes, ends, seed), **comparison.as_dict()}
-    deliver(result, as_json, out_file, lambda: _show_comparison(scenario, comparison, ends))
+    difference = compared(measured(first, config, one, ends), measured(second, config, other, ends), one, other).as_dict()
+    result = {**_head(scenario, config, episodes, ends, seed), **difference}
+    columns = [(first, difference["first"]), (second, difference["second"]), ("difference", difference)]
+    better = f"{first} earned more in {difference['better']:.1%} of the episodes and less in {difference['worse']:.1%}."
+    deliver(result, _page(result, columns, better), as_json, out_file, notes=result["notes"])
 
 
-def _agents(names: list[str], sampled: bool, hint: str | None) -> dict[str, Negotiator]:
-    """The negotiators by name; what is for learned ones passes over the rules beside them, and is refused where there are only rules."""
-    for_rules = (False, None) if any(is_learned(name) for name in names) else (sampled, hint)
-    return {name: negotiator_of(name, *((sampled, hint) if is_learned(name) else for_rules)) for name in names}
-
-
-def _played(
-    config: BargainingConfig, agents: dict[str, Negotiator], episodes: int, yardstick_episodes: int, seed: int
+def _play(
+    config: BargainingConfig, names: list[str], sampled: bool, hint: str | None, episodes: int, yardstick_episodes: int, seed: int
 ) -> tuple[Ends, dict[str, Episodes]]:
+    """Play all negotiators and the ends of the scale; --sampled and --hint are for learned negotiators, and refused without any."""
+    for_rules = (False, None) if any(is_learned(name) for name in names) else (sampled, hint)
+    agents = {name: negotiator_of(name, *((sampled, hint) if is_learned(name) else for_rules)) for name in names}
     with progress() as task:
         found = {name: played(config, negotiator, name, episodes, seed, task("playing")) for name, negotiator in agents.items()}
         ends = play_ends(config, min(episodes, yardstick_episodes), seed, task("playing"))
@@ -124,46 +123,14 @@ def _head(scenario: str, config: BargainingConfig, episodes: int, ends: Ends, se
     }
 
 
-# For people
-
-
-def _show(scenario: str, rows: list[Evaluation], ends: Ends) -> None:
-    table = Table(title=f"{scenario}: {rows[0].episodes:,} episodes", title_justify="left", box=None, pad_edge=False, header_style="bold")
-    table.add_column("measure")
-    for row in rows:
-        table.add_column(row.agent, justify="right", overflow="fold")
+def _page(result: dict[str, Any], columns: list[tuple[str, dict[str, Any]]], remark: str | None = None) -> Iterator[RenderableType]:
+    found = table("measure", *(name for name, _ in columns), title=f"{result['scenario']}: {result['episodes']:,} episodes")
     for key, label in LABELS.items():
-        table.add_row(label, *(_shown(getattr(row, key)) for row in rows))
-    out.print(table)
-    _legend(ends)
-
-
-def _show_comparison(scenario: str, comparison: Comparison, ends: Ends) -> None:
-    one, other = comparison.first, comparison.second
-    table = Table(title=f"{scenario}: {one.episodes:,} episodes", title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for number, column in enumerate(("measure", one.agent, other.agent, "difference")):
-        table.add_column(column, justify="right" if number else "left", overflow="fold")
-    for key, label in LABELS.items():
-        difference = getattr(comparison, key) if key in DIFFERENCES else None
-        table.add_row(label, _shown(getattr(one, key)), _shown(getattr(other, key)), _shown(difference))
-    out.print(table)
-    out.print(
-        f"{one.agent} earned more in {comparison.better:.1%} of the episodes and less in {comparison.worse:.1%}.",
-        soft_wrap=True,
-        markup=False,
+        found.add_row(label, *(shown(column.get(key), "\n") for _, column in columns))
+    yield found
+    if remark is not None:
+        yield Text(remark)
+    yield (
+        f"[dim]Below each number its 95 % interval. Score and regret: on the first {result['yardstick_episodes']:,} episodes, which blind"
+        " Bayes played too.[/]"
     )
-    _legend(ends)
-
-
-def _legend(ends: Ends) -> None:
-    out.print(
-        f"Below each number its 95 % interval. Score and regret: on the first {ends.episodes:,} episodes, which blind Bayes played too.",
-        style="dim",
-        soft_wrap=True,
-    )
-    if ends.note is not None:
-        err.print(ends.note, soft_wrap=True, markup=False)
-
-
-def _shown(estimate: Estimate | None) -> str:
-    return "–" if estimate is None else f"{estimate.value:.3f}\n[dim]{estimate.low:.3f} – {estimate.high:.3f}[/]"

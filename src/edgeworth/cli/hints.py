@@ -1,42 +1,41 @@
-"""`edgeworth hints`: who gives hints, and what their hints are worth."""
+"""`edgeworth hints`: list hint providers, measure what their hints are worth, and ask a language model for hints in advance."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 
-from edgeworth import catalog
-from edgeworth.agents.questions import client_name
-from edgeworth.cli.console import (
+from edgeworth.agents.hints.llm import LanguageModelHints
+from edgeworth.agents.hints.plan_fill import fill
+from edgeworth.agents.questions import LOCAL_CLIENTS, client_name
+from edgeworth.cli.console import command_line, deliver, listed, progress, say, table
+from edgeworth.cli.hint import LLM, close, hint_provider, model_options
+from edgeworth.cli.options import (
     AsJson,
-    Partner,
-    Scenario,
-    Seed,
-    Settings,
-    command_line,
-    deliver,
-    draw,
-    err,
-    game_config,
-    out,
-    print_json,
-)
-from edgeworth.cli.hint_fill import fill_command
-from edgeworth.cli.hint_options import LLM, close, hint_provider
-from edgeworth.cli.model_options import (
     CacheFile,
     ClientName,
     ClientOptions,
+    Figure,
     MaxTokens,
     ModelName,
+    OutFile,
+    Partner,
+    PromptFile,
     Replay,
+    Scenario,
+    Seed,
+    Settings,
     Temperature,
     client_options,
+    game_config,
 )
-from edgeworth.cli.progress import progress
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.hint_measures import (
     FREE_TEMPERATURE,
@@ -49,12 +48,10 @@ from edgeworth.evaluation.hint_measures import (
 )
 from edgeworth.evaluation.statistics import Estimate
 
-app = typer.Typer(help="Who gives hints: list them, measure what their hints are worth, ask for them beforehand.", no_args_is_help=True)
-app.command("fill")(fill_command)
+app = typer.Typer(help="List hint providers, measure their hints, or ask for hints in advance.", no_args_is_help=True)
 
 PROVIDERS = "random,expert,bayes,llm"
 OWN_PROMPT = "configs/llm_prompt.txt"
-LEGEND = "± is half of the 95 % interval. Same act, same move, value kept: against the Bayes plan, over the hints given."
 
 
 @app.command("list")
@@ -63,16 +60,8 @@ def list_providers(as_json: AsJson = False) -> None:
 
     Example: edgeworth hints list
     """
-    found = {name: (catalog.resolve("hint provider", name).__doc__ or "").splitlines()[0] for name in catalog.names("hint provider")}
-    if as_json:
-        print_json({"providers": found})
-        return
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    shown.add_column("provider")
-    shown.add_column("what it does")
-    for name, words in found.items():
-        shown.add_row(name, words)
-    out.print(shown)
+    names, found = listed("hint provider", "provider")
+    deliver({"providers": names}, [found], as_json)
 
 
 @app.command("measure")
@@ -80,11 +69,11 @@ def measure(
     scenario: Scenario = "classic",
     partner: Partner = None,
     settings: Settings = None,
-    providers: Annotated[str, typer.Option(help="Whose hints, with commas between.")] = PROVIDERS,
+    providers: Annotated[str, typer.Option(help="Hint providers to measure, separated by commas.")] = PROVIDERS,
     client: ClientName = None,
     model: ModelName = None,
     prompt: Annotated[
-        list[Path] | None, typer.Option("--prompt", help="A prompt of your own; repeat for several. Default: configs/llm_prompt.txt.")
+        list[Path] | None, typer.Option("--prompt", help=f"Prompt template; repeat to compare several. Default: {OWN_PROMPT}.")
     ] = None,
     client_option: ClientOptions = None,
     cache: CacheFile = None,
@@ -92,36 +81,27 @@ def measure(
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
     free: Annotated[
-        bool, typer.Option("--free", help="What the model does when nothing holds it: no schema, temperature 1 unless another is given.")
+        bool, typer.Option("--free", help="Let the model reply without a schema, at temperature 1 unless --temperature is given.")
     ] = False,
-    contexts: Annotated[str, typer.Option(help="all, or held_out: only contexts that the pocket model never saw in training.")] = "all",
-    episodes: Annotated[int, typer.Option(min=10, help="Episodes per provider, the same for all.")] = 2_000,
+    contexts: Annotated[str, typer.Option(help="all, or held_out for contexts that the bundled model was not trained on.")] = "all",
+    episodes: Annotated[int, typer.Option(min=10, help="Episodes per provider; all providers play the same ones.")] = 2_000,
     seed: Seed = 0,
-    out_file: Annotated[Path | None, typer.Option("--out", help="Write the measures as JSON into this file.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw the measures into this PNG file.")] = None,
+    out_file: OutFile = None,
+    figure: Figure = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure hints: are they legal, are they what the Bayes plan says, and what does an agent earn that follows them at every move?
+    """Measure hints: how many are legal, how often they agree with the Bayes plan, and what an agent earns that follows every one.
 
-    All providers and prompts play the same seeds. Where there is no hint the agent agrees if it can, and else asks for everything.
+    Without a hint the agent agrees if it can, and otherwise asks for everything.
 
     Example: edgeworth hints measure --providers random,bayes,llm --contexts held_out --episodes 500
 
     Example: edgeworth hints measure --providers llm --client ollama --model qwen2.5:1.5b --prompt a.txt --prompt b.txt --free
     """
     config = game_config(scenario, partner, settings)
-    warmth = FREE_TEMPERATURE if free and temperature is None else temperature
-    asking = {
-        "client": client,
-        "model": model,
-        "client_options": client_options(client_option),
-        "cache": cache,
-        "replay": replay or None,
-        "temperature": warmth,
-        "max_tokens": max_tokens,
-        "seed": seed if warmth else None,
-    }
-    advisers = _advisers(providers, prompt or [], asking, free)
+    temperature = FREE_TEMPERATURE if free and temperature is None else temperature
+    options = model_options(client, model, client_option, cache, replay, temperature, max_tokens, seed)
+    advisers = _advisers(providers, prompt or [], options, free)
     seeds = choose_seeds(config, contexts, episodes, seed)
     with progress() as task:
         found = measure_hints(config, advisers, seeds, task("following"))
@@ -136,14 +116,13 @@ def measure(
         "without_hint": WITHOUT_HINT,
         "measures": [row.as_dict() for row in found],
     }
-    deliver(result, as_json, out_file, lambda: _show(result, found))
-    draw(result, figure, "edgeworth.evaluation.hint_figures:draw_hint_measures")
+    deliver(result, _page(result, found), as_json, out_file, figure, "edgeworth.evaluation.hint_figures:draw_hint_measures")
     for note in dict.fromkeys(note for row in found for note in row.notes):
-        err.print(note, soft_wrap=True, markup=False)
+        say(note)
 
 
-def _advisers(providers: str, prompts: list[Path], asking: dict[str, Any], free: bool) -> list[Adviser]:
-    """Everybody who is measured: the providers by name, the language model once for each prompt."""
+def _advisers(providers: str, prompts: list[Path], options: dict[str, Any], free: bool) -> list[Adviser]:
+    """The providers by name; the language model once for each prompt."""
     names = list(dict.fromkeys(name.strip() for name in providers.split(",") if name.strip()))
     if not names:
         raise InvalidOption(f"--providers is {providers!r}; expected names with commas between, such as {PROVIDERS}.")
@@ -154,16 +133,16 @@ def _advisers(providers: str, prompts: list[Path], asking: dict[str, Any], free:
             continue
         files: list[Path | None] = [*prompts] or [None]
         for prompt in files:
-            provider = hint_provider(name, prompt=prompt, constrained=False if free else None, **asking)
-            advisers.append(Adviser(_label(asking, prompt, free), provider, OWN_PROMPT if prompt is None else str(prompt)))
-    if LLM not in names and (prompts or free or any(asking.values())):
+            provider = hint_provider(name, prompt=prompt, constrained=False if free else None, **options)
+            advisers.append(Adviser(_label(options, prompt, free), provider, OWN_PROMPT if prompt is None else str(prompt)))
+    if LLM not in names and (prompts or free or any(options.values())):
         raise InvalidOption("The flags for prompt, client, model, cache and sampling belong to the provider llm; add it to --providers.")
     return advisers
 
 
-def _label(asking: dict[str, Any], prompt: Path | None, free: bool) -> str:
-    model = asking["model"] and (Path(asking["model"]).name if Path(asking["model"]).is_dir() else asking["model"])
-    facts = [client_name(asking["client"], asking["model"]), model, prompt and prompt.name, free and "free"]
+def _label(options: dict[str, Any], prompt: Path | None, free: bool) -> str:
+    model = options["model"] and (Path(options["model"]).name if Path(options["model"]).is_dir() else options["model"])
+    facts = [client_name(options["client"], options["model"]), model, prompt and prompt.name, free and "free"]
     return f"{LLM} ({', '.join(str(fact) for fact in facts if fact)})"
 
 
@@ -173,49 +152,84 @@ def _seed_words(contexts: str, seeds: list[int]) -> str:
     return f"{len(seeds):,} seeds from {seeds[0]} to {seeds[-1]}: those whose first context was kept back from the pocket model's training"
 
 
-# For people
-
-
-def _show(result: dict[str, Any], found: list[HintMeasure]) -> None:
-    out.print(_table(f"{result['scenario']}, {result['contexts']} contexts: what hints are worth", found))
-    out.print(LEGEND, style="dim", soft_wrap=True)
-    models = [row for row in found if row.model is not None]
-    if models:
-        out.print()
-        out.print(_cost_table(models))
-    rejected = {row.adviser: row.rejections for row in found if row.rejections}
-    for adviser, reasons in rejected.items():
-        out.print(
-            f"{adviser} was rejected for {', '.join(f'{reason} ({number:,})' for reason, number in reasons.items())}.", soft_wrap=True
-        )
-
-
-def _table(title: str, found: list[HintMeasure]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    table.add_column("provider")
-    for name in ("legal", "same act", "same move", "value kept", "share of maximum", "of the plan's"):
-        table.add_column(name, justify="right")
+def _page(result: dict[str, Any], found: list[HintMeasure]) -> Iterator[RenderableType]:
+    title = f"{result['scenario']}, {result['contexts']} contexts: what hints are worth"
+    worth = table("provider", "legal", "same act", "same move", "value kept", "share of maximum", "of the plan's", title=title)
     for row in found:
         estimates = (row.legality, row.same_act, row.same_move, row.value_kept, row.share_of_maximum, row.over_bayes)
-        table.add_row(row.adviser, *(_shown(estimate) for estimate in estimates))
-    return table
+        worth.add_row(row.adviser, *map(_shown, estimates))
+    yield worth
+    yield "[dim]± is half of the 95 % interval. Same act, same move, value kept: against the Bayes plan, over the hints given.[/]"
+    models = [row for row in found if row.model is not None]
+    if models:
+        yield ""
+        yield _cost_table(models)
+    for row in found:
+        if row.rejections:
+            reasons = ", ".join(f"{reason} ({number:,})" for reason, number in row.rejections.items())
+            yield f"{row.adviser} was rejected for {reasons}."
 
 
 def _shown(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "–"
-    return f"{estimate.value:.3f}\n[dim]±{(estimate.high - estimate.low) / 2:.3f}[/]"
+    return "–" if estimate is None else f"{estimate.value:.3f}\n[dim]±{(estimate.high - estimate.low) / 2:.3f}[/]"
 
 
 def _cost_table(found: list[HintMeasure]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("language model", overflow="fold")
-    for name in ("hints", "replies", "different prompts", "from cache", "tokens in + out", "p50 ms", "p99 ms"):
-        table.add_column(name, justify="right")
+    costs = table("language model", "hints", "replies", "different prompts", "from cache", "tokens in + out", "p50 ms", "p99 ms")
     for row in found:
         cost = row.cost
         tokens = "–" if cost.prompt_tokens is None else f"{cost.prompt_tokens:.0f} + {cost.completion_tokens:.0f}"
         times = [f"{1000 * cost.latency[name]:.0f}" if cost.latency else "–" for name in ("p50", "p99")]
         numbers = (row.asked, cost.replies, cost.distinct_prompts, cost.cached)
-        table.add_row(row.model or "", *(f"{number:,}" for number in numbers), tokens, *times)
-    return table
+        costs.add_row(row.model or "", *(f"{number:,}" for number in numbers), tokens, *times)
+    return costs
+
+
+@app.command("fill")
+def fill_command(
+    cache: Annotated[Path, typer.Option("--cache", help="File for the replies; questions that it already answers are not asked again.")],
+    scenario: Scenario = "classic",
+    partner: Partner = None,
+    settings: Settings = None,
+    client: ClientName = None,
+    model: ModelName = None,
+    prompt: PromptFile = None,
+    client_option: ClientOptions = None,
+    batch_size: Annotated[
+        int,
+        typer.Option(min=1, help="Pools with utilities to ask about together; also the number of prompts a local model reads at a time."),
+    ] = 64,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask about this many pools with utilities only, evenly spread, as a trial. Default: all.")
+    ] = None,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a language model for hints in advance, for all pools and utilities of a game, so that training finds them in the cache.
+
+    The hints are those of the provider llm with `as_plan`. If interrupted, call it again to continue.
+
+    Example: edgeworth hints fill --scenario lewis --cache runs/replies.sqlite --limit 10
+
+    Example: edgeworth hints fill --scenario classic --cache runs/replies.sqlite --batch-size 1024 --client-option device=cuda
+    """
+    config = game_config(scenario, partner, settings)
+    options = client_options(client_option)
+    if client_name(client, model) in LOCAL_CLIENTS:
+        options.setdefault("batch_size", batch_size)
+    provider = LanguageModelHints(client, model, prompt, cache=cache, as_plan=True, client_options=options)
+    began = time.perf_counter()
+    try:
+        with progress() as task:
+            found = fill(provider, config, batch_size, limit, task("asking"))
+    finally:
+        provider.close()
+    facts, seconds = asdict(found), round(time.perf_counter() - began, 3)
+    result = {"command": command_line(), "scenario": scenario, "model": provider.asked.name, **facts, "seconds": seconds}
+    page = [
+        f"{scenario}: {facts['own_sides']:,} pools with utilities, {facts['openers']} way{'s' * (facts['openers'] > 1)} to open,"
+        f" {facts['hints']:,} hints, {facts['prompts']:,} different questions. {cache} did not know {facts['calls']:,} of them;"
+        f" {provider.asked.name} answered in {seconds:.0f} s, {facts['calls'] / seconds:.0f} a second.",
+        f"Rejected replies: {facts['rejected']:,}; plans with moves left after them, where a run may ask more: {facts['beyond']:,}.",
+    ]
+    deliver(result, page, as_json, out_file)

@@ -1,28 +1,55 @@
-"""`edgeworth market`: hold a market in the terminal and tell the story of every sale."""
+"""`edgeworth market`: run a market in the terminal and describe every sale."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from edgeworth.agents.designers.bundled import find_mechanism
-from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, err, out, print_json
-from edgeworth.cli.market_designer import poster, show_model_account, show_verdict
-from edgeworth.cli.market_story import show_account, show_end, show_introduction, show_mechanism, show_sale
-from edgeworth.cli.model_options import CacheFile, ClientName, ClientOptions, ModelName, PromptFile, Replay, Temperature, client_options
-from edgeworth.errors import DataError, InvalidOption
+from edgeworth import catalog
+from edgeworth.agents.designers.designer import Designer, told_to
+from edgeworth.agents.designers.fixed import Fixed
+from edgeworth.agents.designers.language_model import LanguageModel
+from edgeworth.cli.console import out, print_json, say
+from edgeworth.cli.market_story import (
+    show_account,
+    show_end,
+    show_introduction,
+    show_mechanism,
+    show_model_account,
+    show_sale,
+    show_verdict,
+)
+from edgeworth.cli.options import (
+    AsJson,
+    Bidders,
+    CacheFile,
+    ClientName,
+    ClientOptions,
+    MarketSettings,
+    ModelName,
+    PromptFile,
+    Replay,
+    Seed,
+    Temperature,
+    auction_config,
+    client_options,
+    mechanism_option,
+)
+from edgeworth.errors import FallbackUsed, InvalidOption
 from edgeworth.evaluation.sale_facts import SaleFacts, facts_of_sale
 from edgeworth.evaluation.story import account_line, bidder_name, headline, sentences
-from edgeworth.games.auction.action import DaedalusAction
+from edgeworth.games.auction.action import DaedalusAction, action_of
+from edgeworth.games.auction.market_view import Notebook
 from edgeworth.games.auction.sale_room import SaleRoom
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, SALES_PER_STEP
 
-LIVELY_STAGE = "4"
-"""Every type of bidder at once."""
+ALL_TYPES = "4"
+"""The stage with every type of bidder at once, for a lively market."""
 
 WELL_MEANT = DaedalusAction(
     auction_type="vcg",
@@ -37,18 +64,24 @@ WELL_MEANT = DaedalusAction(
     collusion_penalty=1.0,
     coalition_policy="penalize_confirmed",
 )
-"""What a textbook reader might post: efficient, open, with a little of every penalty. Bidders find its gaps."""
+"""A textbook mechanism: efficient, open, with a little of every penalty. Bidders find its gaps."""
 
 
 def market_command(
     stage: Annotated[
-        str | None, typer.Option(help="The population: 0 to 4, mixed, stages, dirichlet, held_out or held_out_0 to 19. Default: 4.")
+        str | None, typer.Option(help="Population of bidders: 0 to 4, mixed, stages, dirichlet, held_out or held_out_0 to 19. Default: 4.")
     ] = None,
-    mix: Annotated[str | None, typer.Option(help="A population of your own instead, e.g. truthful=0.5,colluder=0.5.")] = None,
+    mix: Annotated[
+        str | None, typer.Option(help="Shares of bidder types instead of --stage, e.g. truthful=0.5,colluder=0.5. Default: none.")
+    ] = None,
     n_agents: Bidders = 8,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of the designer to show, five sales each; at most the episode.")] = 3,
-    mechanism: Annotated[str | None, typer.Option(help="A mechanism: a JSON file, or a name from configs/mechanisms/.")] = None,
-    designer: Annotated[str | None, typer.Option(help="Let this designer post the mechanisms instead.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Steps to show, of five sales each; at most the length of the episode.")] = 3,
+    mechanism: Annotated[
+        str | None, typer.Option(help="Mechanism for all steps: a JSON file, or a name from configs/mechanisms/. Default: a textbook VCG.")
+    ] = None,
+    designer: Annotated[
+        str | None, typer.Option(help="Designer that chooses a mechanism for every step, instead of --mechanism. Default: none.")
+    ] = None,
     client: ClientName = None,
     model: ModelName = None,
     prompt: PromptFile = None,
@@ -58,76 +91,95 @@ def market_command(
     temperature: Temperature = None,
     settings: MarketSettings = None,
     seed: Seed = 7,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the account of every step.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the account of every step.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a market and watch it being gamed: who came, who bid what, what the ring and the shills did, who paid for it.
+    """Run a market in the terminal and describe every sale.
+
+    Shows who bids what, what colluders and shills do, and who pays for it. --client, --model, --prompt, --client-option, --cache, --replay
+    and --temperature are for --designer language_model.
 
     Example: edgeworth market --stage 3 --steps 1 --seed 2
 
     Example: edgeworth market --designer language_model --quiet --steps 10
     """
-    config = auction_config(stage, mix, n_agents, settings, LIVELY_STAGE)
+    config = auction_config(stage, mix, n_agents, settings, ALL_TYPES)
     if steps > config.episode_length:
         raise InvalidOption(
             f"--steps is {steps}; the episode has {config.episode_length} steps. Make it longer with --set episode_length={steps}."
         )
-    if mechanism is not None and designer is not None:
-        raise InvalidOption("--mechanism and --designer exclude each other: a designer posts mechanisms of its own.")
     asking = {"client": client, "model": model, "prompt": prompt, "cache": cache, "replay": replay or None, "temperature": temperature}
-    asking |= client_options(options)
-    posts = poster(_fixed(mechanism, config.n_agents), designer, config, seed, asking)
+    author = _designer(mechanism, designer, config.n_agents, asking | client_options(options))
     room = SaleRoom(config, seed)
+    author.begin(config, 1, seed, told_to(author, room.batch.markets))
+    for note in author.assumed:
+        say(f"{note}.")
     types = [BIDDER_TYPES[kind] for kind in room.market["type"][: config.n_agents]]
-    tells = not (quiet or as_json)
-    if tells:
+    in_full = not (quiet or as_json)
+    if in_full:
         show_introduction(config, types, seed)
-    accounts: list[dict[str, Any]] = []
-    posted: DaedalusAction | None = None
-    for step in range(1, steps + 1):
-        chosen = posts.post(room)
-        if tells:
-            show_mechanism(chosen, step, chosen != posted)
-        if not as_json:
-            show_verdict(posts.verdict, step)
-        judged = {} if posts.verdict is None else {"verdict": posts.verdict}
-        accounts.append({**_play_step(room, chosen, show_sale if tells else None), **judged})
-        posted = chosen
-        if tells:
-            show_account(accounts[-1:])
-    posts.close()
+    accounts = _play(author, room, steps, in_full, not as_json)
+    model_account = {"model": author.client.name, **author.counters} if isinstance(author, LanguageModel) else None
+    if isinstance(author, LanguageModel):
+        author.close()
     if as_json:
-        about = {} if posts.account is None else {"language_model": posts.account}
+        about = {} if model_account is None else {"language_model": model_account}
         print_json({"seed": seed, "config": asdict(config), "bidders": _bidders(room, types), **about, "steps": accounts})
         return
     if quiet or steps > 1:
         show_account(accounts)
     show_end(accounts)
-    show_model_account(posts.account)
-    if tells:
+    if model_account is not None:
+        show_model_account(model_account)
+    if in_full:
         out.print("Which field would help: [bold]edgeworth sensitivity[/]. Another mechanism: [bold]--mechanism FILE.json[/].")
 
 
-def _fixed(mechanism: str | None, n_agents: int) -> DaedalusAction:
-    """The mechanism that stays in force."""
-    try:
-        posted, notes = (WELL_MEANT, ()) if mechanism is None else find_mechanism(mechanism, n_agents)
-    except DataError as error:
-        raise InvalidOption(f"--mechanism {error}") from error
-    for note in notes:
-        err.print(f"{note}.", markup=False)
-    return posted
+def _designer(mechanism: str | None, designer: str | None, n_agents: int, model_options: dict[str, Any]) -> Designer:
+    """The designer by name, or one that always chooses the given mechanism; options of a language model are refused for any other."""
+    if mechanism is not None and designer is not None:
+        raise InvalidOption("--mechanism and --designer exclude each other: a designer chooses mechanisms of its own.")
+    given = {option: value for option, value in model_options.items() if value is not None}
+    if given and designer != "language_model":
+        raise InvalidOption(f"--{next(iter(given))} is about a language model; add --designer language_model.")
+    if designer is None:
+        return Fixed(WELL_MEANT if mechanism is None else mechanism_option(mechanism, n_agents))
+    found: Designer = catalog.resolve("designer", designer)(**given)
+    if isinstance(found, LanguageModel):
+        found.check()
+    return found
 
 
-def _play_step(room: SaleRoom, mechanism: DaedalusAction, tell: Callable[[SaleFacts], None] | None) -> dict[str, Any]:
-    """Five sales under a mechanism, told as they happen, and their account."""
+def _play(author: Designer, room: SaleRoom, steps: int, in_full: bool, verdicts: bool) -> list[dict[str, Any]]:
+    """Play so many steps, show them as they happen, and return their accounts."""
+    accounts: list[dict[str, Any]] = []
+    notebook, last = Notebook(room.batch), None
+    for step in range(1, steps + 1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackUsed)  # every verdict is shown
+            mechanism = action_of(author.design(notebook.view())[0])
+        if in_full:
+            show_mechanism(mechanism, step, mechanism != last)
+        judged = {"verdict": author.verdicts[0].as_dict()} if isinstance(author, LanguageModel) else {}
+        if judged and verdicts:
+            show_verdict(judged["verdict"], step)
+        accounts.append({**_play_step(room, mechanism, show_sale if in_full else None), **judged})
+        notebook.write(room.mechanisms)
+        last = mechanism
+        if in_full:
+            show_account(accounts[-1:])
+    return accounts
+
+
+def _play_step(room: SaleRoom, mechanism: DaedalusAction, show: Callable[[SaleFacts], None] | None) -> dict[str, Any]:
+    """Hold the sales of one step under a mechanism, and return its account."""
     room.post(mechanism)
     sales = []
     for _ in range(SALES_PER_STEP):
         sale = facts_of_sale(room, room.run_sale())
         sales.append({**asdict(sale), "story": [headline(sale), *sentences(sale), account_line(sale)]})
-        if tell is not None:
-            tell(sale)
+        if show is not None:
+            show(sale)
     tally, n = room.workspace["tally"], room.batch.config.n_agents
     return {
         "step": int(room.market["step"]),

@@ -1,23 +1,23 @@
-"""`edgeworth parse`: what people write while they bargain, as acts and splits; one dialogue, or how well it goes on many."""
+"""`edgeworth parse`: the acts and offers in what people write while they negotiate; in one dialogue, or how well they are found in many."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
 
-from edgeworth.cli.analyse import triple
-from edgeworth.cli.console import AsJson, Seed, command_line, deliver, err, out, print_json
-from edgeworth.cli.progress import progress
+from edgeworth.cli.bargaining_tables import rest_of
+from edgeworth.cli.console import command_line, deliver, progress, say, span, table
+from edgeworth.cli.options import AsJson, OutFile, Seed, triple
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.parsing import PUBLISHED_ACCURACY, distinct, measure_dialogues, measure_labelled, read_labelled
 from edgeworth.games.bargaining.contexts import Triple
 from edgeworth.games.bargaining.deal_or_no_dialog import SPLIT_FILES, read_dialogue, read_dialogues
-from edgeworth.games.bargaining.dialogue_acts import Talk, read_talk
+from edgeworth.games.bargaining.dialogue_acts import read_talk
 from edgeworth.games.bargaining.dialogue_lines import Dialogue, Speaker
 from edgeworth.games.bargaining.talks import share_words
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT
@@ -27,40 +27,44 @@ NAMED_AT_MOST = 20
 
 
 def parse_command(
-    file: Annotated[Path | None, typer.Option(help="A file of dialogues in the released format; --line says which.")] = None,
-    line: Annotated[int, typer.Option(min=1, help="The line of --file, counted from 1.")] = 1,
-    pool: Annotated[
-        str | None, typer.Option(help="The pool of books, hats and balls of a dialogue typed in with --say, e.g. 1,2,3.")
-    ] = None,
-    say: Annotated[
-        list[str] | None, typer.Option("--say", help='One utterance: "YOU: …" or "THEM: …"; once per utterance, in order.')
-    ] = None,
+    file: Annotated[Path | None, typer.Option(help="File of dialogues in the Deal or No Dialog format; --line chooses one.")] = None,
+    line: Annotated[int, typer.Option(min=1, help="Line of --file, counted from 1.")] = 1,
+    pool: Annotated[str | None, typer.Option(help="Books, hats and balls in the pool of a dialogue given with --say, e.g. 1,2,3.")] = None,
+    say: Annotated[list[str] | None, typer.Option("--say", help='One utterance, "YOU: …" or "THEM: …"; repeat in order.')] = None,
     evaluate: Annotated[
-        Path | None, typer.Option(help="Measure the dialogues of a folder of the released files, or of one of them.")
+        Path | None, typer.Option(help="Measure all dialogues of a folder of Deal or No Dialog files, or of one such file.")
     ] = None,
-    split: Annotated[str, typer.Option(help="Which part of the folder: all, train, val or test.")] = "all",
-    labelled: Annotated[Path | None, typer.Option(help="Also measure the labelled utterances of this file of JSON lines.")] = None,
-    skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Leave broken lines out, and say which.")] = False,
-    out_file: Annotated[Path | None, typer.Option("--out", help="Write the measurement as JSON into this file.")] = None,
+    split: Annotated[str, typer.Option(help="Part of the --evaluate folder: all, train, val or test.")] = "all",
+    labelled: Annotated[
+        Path | None, typer.Option(help="With --evaluate, also measure the labelled utterances in this JSON lines file.")
+    ] = None,
+    skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines and name them, instead of stopping.")] = False,
+    out_file: OutFile = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Read the acts and splits of a dialogue between people, or measure how often the deal is found.
+    """Find the acts and offers in a dialogue between people.
 
-    A dialogue comes from --file and --line, or is typed in with --pool and --say. With --evaluate, every distinct agreed dialogue is read,
-    and counts as right when its last offer is the deal; seeds only draw the interval's resamples.
+    The dialogue comes from --file and --line, or from --pool and --say. With --evaluate, every distinct agreed dialogue of the files is
+    parsed, and counts as right when its last offer is the deal; the seed draws the resamples of the interval.
 
     Example: edgeworth parse --pool 1,2,3 --say "YOU: i want the book and one hat" --say "THEM: ok"
     """
     if [file is not None, bool(say), evaluate is not None].count(True) != 1:
         raise InvalidOption("Expected one of --file FILE, --pool with --say, and --evaluate FOLDER.")
     if evaluate is not None:
-        _evaluate(evaluate, split, labelled, skip_broken, out_file, seed, as_json)
-    elif file is not None:
+        result = _measure(evaluate, split, labelled, skip_broken, seed)
+        deliver(result, _measure_page(result), as_json, out_file)
+        return
+    if file is not None:
         dialogue = read_dialogue(file, line)
-        _show(dialogue.context.counts, dialogue.utterances, dialogue, as_json)
+        result = _parse(dialogue.context.counts, dialogue.utterances, dialogue)
     else:
-        _show(triple("--pool", pool, COUNT_LIMIT), [_spoken(words) for words in say or []], None, as_json)
+        result = _parse(triple("--pool", pool, COUNT_LIMIT), [_spoken(words) for words in say or []], None)
+    deliver(result, _page(result), as_json)
+
+
+# One dialogue
 
 
 def _spoken(text: str) -> tuple[Speaker, str]:
@@ -70,42 +74,8 @@ def _spoken(text: str) -> tuple[Speaker, str]:
     return ("YOU" if speaker.strip().upper() == "YOU" else "THEM"), words.strip()
 
 
-def _show(pool: Triple, utterances: Sequence[tuple[Speaker, str]], dialogue: Dialogue | None, as_json: bool) -> None:
-    """One dialogue: every utterance with what was read."""
+def _parse(pool: Triple, utterances: Sequence[tuple[Speaker, str]], dialogue: Dialogue | None) -> dict[str, Any]:
     talk = read_talk(pool, utterances)
-    if as_json:
-        print_json(_as_dict(talk, utterances, dialogue))
-        return
-    out.print(f"The pool: {share_words(pool)}", highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("who", "says", "act", "would get", "leaves", "confidence"):
-        table.add_column(column, justify="right" if column == "confidence" else "left", overflow="fold")
-    for (speaker, text), reading in zip(utterances, talk.readings, strict=True):
-        share = reading.share
-        gets, leaves = ("", "") if share is None else (share_words(share), share_words(_rest(pool, share)))
-        act = "–" if reading.act is None else reading.act.name
-        table.add_row(speaker, escape(text), act, gets, leaves, f"{reading.confidence:.2f}")
-    out.print(table)
-    out.print()
-    offer = talk.last_offer
-    out.print("No offer was made." if offer is None else f"The last offer: {_both(pool, offer)}.")
-    if dialogue is not None:
-        deal = dialogue.my_share
-        if deal is None:
-            out.print(f"The truth: no deal ({dialogue.outcome.replace('_', ' ')}).")
-        else:
-            out.print(f"The deal: {_both(pool, deal)}; the last offer {'is' if offer == deal else 'is not'} the deal.")
-
-
-def _rest(pool: Triple, share: Triple) -> Triple:
-    return (pool[0] - share[0], pool[1] - share[1], pool[2] - share[2])
-
-
-def _both(pool: Triple, share: Triple) -> str:
-    return f"{share_words(share)} for YOU, {share_words(_rest(pool, share))} for THEM"
-
-
-def _as_dict(talk: Talk, utterances: Sequence[tuple[Speaker, str]], dialogue: Dialogue | None) -> dict[str, Any]:
     readings = [
         {
             "speaker": speaker,
@@ -117,66 +87,81 @@ def _as_dict(talk: Talk, utterances: Sequence[tuple[Speaker, str]], dialogue: Di
         }
         for (speaker, text), reading in zip(utterances, talk.readings, strict=True)
     ]
-    found: dict[str, Any] = {"pool": talk.pool, "readings": readings, "last_offer": talk.last_offer}
-    if dialogue is not None:
-        found |= {"outcome": dialogue.outcome, "deal": dialogue.my_share}
-    return found
+    deal = {} if dialogue is None else {"outcome": dialogue.outcome, "deal": dialogue.my_share}
+    return {"pool": talk.pool, "readings": readings, "last_offer": talk.last_offer, **deal}
 
 
-def _evaluate(path: Path, split: str, labelled: Path | None, skip_broken: bool, out_file: Path | None, seed: int, as_json: bool) -> None:
+def _page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    pool, offer = result["pool"], result["last_offer"]
+    yield f"The pool: {share_words(pool)}"
+    found = table("who", "says", "act", "would get", "leaves", "confidence", text=5)
+    for reading in result["readings"]:
+        share = reading["share"]
+        gets, leaves = ("", "") if share is None else (share_words(share), share_words(rest_of(pool, share)))
+        found.add_row(reading["speaker"], escape(reading["text"]), reading["act"] or "–", gets, leaves, f"{reading['confidence']:.2f}")
+    yield found
+    yield ""
+    yield "No offer was made." if offer is None else f"The last offer: {_both(pool, offer)}."
+    if "deal" in result:
+        deal = result["deal"]
+        if deal is None:
+            yield f"There was no deal ({result['outcome'].replace('_', ' ')})."
+        else:
+            yield f"The deal: {_both(pool, deal)}; the last offer {'is' if offer == deal else 'is not'} the deal."
+
+
+def _both(pool: Triple, share: Triple) -> str:
+    return f"{share_words(share)} for YOU, {share_words(rest_of(pool, share))} for THEM"
+
+
+# Many dialogues
+
+
+def _measure(path: Path, split: str, labelled: Path | None, skip_broken: bool, seed: int) -> dict[str, Any]:
     broken: list[DataError] | None = [] if skip_broken else None
     names = list(SPLIT_FILES) if path.is_dir() and split == "all" else [split]
     parts = {name: distinct(read_dialogues(path, name, broken)) for name in names}
-    left_out = {(error.path, error.line): str(error) for error in broken or []}
-    _name_broken(list(left_out.values()))
+    left_out = list({(error.path, error.line): str(error) for error in broken or []}.values())
+    _name_broken(left_out)
     if not any(parts.values()):
         raise DataError(path, "expected dialogues; found only broken lines.")
     with progress() as task:
         measured = measure_dialogues(parts, seed, task("reading"))
-    result = {
+    return {
         "command": command_line(path),
         "seed": seed,
         "quantity": "share of distinct agreed dialogues whose last parsed offer is the deal, with 95 % bootstrap intervals over dialogues",
         "published": PUBLISHED_ACCURACY,
         "parts": measured,
-        "broken": list(left_out.values()),
+        "broken": left_out,
         "labelled": None if labelled is None else measure_labelled(read_labelled(labelled), seed),
     }
-    deliver(result, as_json, out_file, lambda: _print_result(result))
 
 
 def _name_broken(broken: list[str]) -> None:
-    if not broken:
-        return
-    err.print(f"Left out {len(broken)} broken line{'s' if len(broken) != 1 else ''}:", markup=False)
+    if broken:
+        say(f"Left out {len(broken)} broken line{'s' if len(broken) != 1 else ''}:")
     for error in broken[:NAMED_AT_MOST]:
-        err.print(f"  {error}", markup=False, soft_wrap=True)
+        say(f"  {error}")
     if len(broken) > NAMED_AT_MOST:
-        err.print(f"  … and {len(broken) - NAMED_AT_MOST} more.", markup=False)
+        say(f"  … and {len(broken) - NAMED_AT_MOST} more.")
 
 
-def _print_result(result: dict[str, Any]) -> None:
-    table = Table(title="The last offer is the deal", title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in ("part", "dialogues", "agreed", "accuracy", "95 % interval"):
-        table.add_column(column, justify="left" if column == "part" else "right")
+def _measure_page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    found = table("part", "dialogues", "agreed", "accuracy", "95 % interval", title="The last offer is the deal")
     for name, part in result["parts"].items():
-        found = part["accuracy"]
-        cells = ("–", "–") if found is None else (f"{found['value']:.3f}", f"{found['low']:.3f} – {found['high']:.3f}")
-        table.add_row(name, f"{part['dialogues']:,}", f"{part['agreed']:,}", *cells)
-    out.print(table)
-    out.print(f"The published rule parser: {result['published']:.3f}.")
-    if result["labelled"] is not None:
-        out.print()
-        out.print(_confusion_table(result["labelled"]))
-
-
-def _confusion_table(labelled: dict[str, Any]) -> Table:
-    accuracy = labelled["act_accuracy"]["value"]
-    title = f"{labelled['utterances']} labelled utterances: {accuracy:.3f} of the acts; labelled down, read across"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for name in labelled["confusion"]:
-        table.add_column(name, justify="right")
-    for name, row in labelled["confusion"].items():
-        table.add_row(name, *(str(n) if n else "·" for n in row.values()))
-    return table
+        accuracy = part["accuracy"]
+        cells = ("–", "–") if accuracy is None else (f"{accuracy['value']:.3f}", span(accuracy))
+        found.add_row(name, f"{part['dialogues']:,}", f"{part['agreed']:,}", *cells)
+    yield found
+    yield f"The published rule parser: {result['published']:.3f}."
+    labelled = result["labelled"]
+    if labelled is not None:
+        title = (
+            f"{labelled['utterances']} labelled utterances: {labelled['act_accuracy']['value']:.3f} of the acts; labelled down, read across"
+        )
+        confusion = table("", *labelled["confusion"], title=title)
+        for name, row in labelled["confusion"].items():
+            confusion.add_row(name, *(str(n) if n else "·" for n in row.values()))
+        yield ""
+        yield confusion

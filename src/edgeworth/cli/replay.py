@@ -1,15 +1,17 @@
-"""`edgeworth replay FILE`: a session that was exported from a server, played again here."""
+"""`edgeworth replay FILE`: replay a session that was exported from the server."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.console import RenderableType
 
-from edgeworth.cli.console import AsJson, out, print_json
+from edgeworth.cli.console import deliver, table
+from edgeworth.cli.options import AsJson
 from edgeworth.errors import DataError, EdgeworthError
 
 if TYPE_CHECKING:
@@ -19,31 +21,35 @@ EXPECTED = "expected what GET /sessions/{id}/export gives: game, seed, options a
 
 
 def replay_command(
-    file: Annotated[Path, typer.Argument(help="A session as JSON, from GET /sessions/{id}/export.")],
+    file: Annotated[Path, typer.Argument(help="JSON file of a session, from GET /sessions/{id}/export.")],
     as_json: AsJson = False,
 ) -> None:
-    """Play an exported session again: what every step earned, and how it ended.
+    """Replay a session that was exported from the server.
+
+    Reported are the reward of every step and the end of the episode.
 
     Example: edgeworth replay session.json
     """
     opening, actions = read_session(file)
     steps = play(file, opening, actions)
-    end = steps[-1] if steps else None
-    total = sum(step["reward"] for step in steps)
-    if as_json:
-        print_json({**opening.as_dict(), "steps": steps, "total_reward": total, "done": bool(end and end["done"])})
-        return
-    table = Table("step", "action", "reward", title=f"{opening.game}, seed {opening.seed}")
+    done = bool(steps and steps[-1]["done"])
+    result = {**opening.as_dict(), "steps": steps, "total_reward": sum(step["reward"] for step in steps), "done": done}
+    deliver(result, _page(opening, result), as_json)
+
+
+def _page(opening: Opening, result: dict[str, Any]) -> Iterator[RenderableType]:
+    steps = result["steps"]
+    found = table("step", "action", "reward", title=f"{opening.game}, seed {opening.seed}", text=2)
     for number, step in enumerate(steps, 1):
-        table.add_row(str(number), json.dumps(step["action"]), f"{step['reward']:.6f}")
-    out.print(table)
-    how = "no step was made" if end is None else "the episode is over" if end["done"] else "the episode goes on"
-    outcome = f" ({end['info']['outcome']})" if end and "outcome" in end["info"] else ""
-    out.print(f"{len(steps)} steps, total reward {total:.6f}; {how}{outcome}.")
+        found.add_row(str(number), json.dumps(step["action"]), f"{step['reward']:.6f}")
+    yield found
+    how = "no step was made" if not steps else "the episode is over" if result["done"] else "the episode goes on"
+    outcome = f" ({steps[-1]['info']['outcome']})" if steps and "outcome" in steps[-1]["info"] else ""
+    yield f"{len(steps)} steps, total reward {result['total_reward']:.6f}; {how}{outcome}."
 
 
 def read_session(file: Path) -> tuple[Opening, list[Any]]:
-    """Opening and log out of a file, or an error that says why it does not fit."""
+    """The opening and the actions in a file; an error says why it is not an exported session."""
     from edgeworth.server.live import opening_from
 
     try:
@@ -66,7 +72,7 @@ def read_session(file: Path) -> tuple[Opening, list[Any]]:
 
 
 def play(file: Path, opening: Opening, actions: list[Any]) -> list[dict[str, Any]]:
-    """Every step of the log, carried out."""
+    """Carry out all actions, and return what each step led to."""
     from edgeworth.server.live import open_live
 
     live, steps = open_live(opening), []

@@ -1,93 +1,129 @@
-"""`edgeworth sensitivity`: what each field of a mechanism does to the score, stage by stage."""
+"""`edgeworth sensitivity` and `edgeworth robustness`: what the fields of a mechanism do to the score, and how robust that is."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.console import RenderableType
 
-from edgeworth.agents.designers.bundled import find_mechanism
-from edgeworth.cli.console import AsJson, Bidders, MarketSettings, Seed, auction_config, command_line, deliver, draw, err, out
-from edgeworth.cli.progress import progress
-from edgeworth.errors import DataError, InvalidOption
+from edgeworth.cli.console import command_line, deliver, progress, table
+from edgeworth.cli.options import AsJson, Bidders, Figure, MarketSettings, OutFile, Seed, auction_config, mechanism_option
+from edgeworth.evaluation.model_constants import STAGES as ROBUSTNESS_STAGES
+from edgeworth.evaluation.robustness import QUICK, Robustness, RobustnessBudget, robustness
 from edgeworth.evaluation.sensitivity import Level, Sensitivity, best_name, sensitivity
 from edgeworth.games.auction.population import population_table
+from edgeworth.games.auction.vocabulary import AUCTION_TYPES
 
 STAGES = ("0", "1", "2", "3", "4", "mixed")
 
 
 def sensitivity_command(
-    stage: Annotated[list[str] | None, typer.Option(help="A population; repeat for several. Default: 0 to 4 and mixed.")] = None,
+    stage: Annotated[list[str] | None, typer.Option(help="Population of bidders; repeat for several. Default: 0 to 4 and mixed.")] = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="The base: a JSON file, or a name from configs/mechanisms/. Default: each stage's best.")
+        str | None,
+        typer.Option(help="Base mechanism: a JSON file, or a name from configs/mechanisms/. Default: the best one for each stage."),
     ] = None,
-    episodes: Annotated[int, typer.Option(min=20, help="Episodes per level, the same for all.")] = 800,
+    episodes: Annotated[int, typer.Option(min=20, help="Episodes per value of a field; all values play the same ones.")] = 800,
     n_agents: Bidders = 8,
     settings: MarketSettings = None,
     seed: Seed = 0,
-    out_file: Annotated[Path | None, typer.Option("--out", help="Write the effects as JSON into this file.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw the effects into this PNG file.")] = None,
+    out_file: OutFile = None,
+    figure: Figure = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move each of the eleven fields away from a base mechanism, one at a time, and measure the change of mean R.
+    """Measure what each field of a mechanism does to the score.
+
+    Each of the eleven fields is changed alone, away from a base mechanism; reported is the change of the mean score R.
 
     Example: edgeworth sensitivity --stage 3 --stage 4 --episodes 200 --figure sensitivity.png
     """
-    stages = stage or list(STAGES)
-    configs = {name: auction_config(name, None, n_agents, settings) for name in stages}
+    configs = {name: auction_config(name, None, n_agents, settings) for name in stage or STAGES}
     for config in configs.values():
-        population_table(config.stage, config.mix)
-    bases = {name: _base(mechanism, name, configs[name].n_agents) for name in stages}
-    found: list[Sensitivity] = []
+        population_table(config.stage, config.mix)  # refuses unknown populations before the long computation starts
+    bases = {name: mechanism_option(mechanism or best_name(name), config.n_agents) for name, config in configs.items()}
     with progress() as task:
-        for name in stages:
-            found.append(sensitivity(name, configs[name], bases[name], episodes, seed, task(f"stage {name}")))
+        found = [sensitivity(name, config, bases[name], episodes, seed, task(f"stage {name}")) for name, config in configs.items()]
     result = {
         "command": command_line(),
         "quantity": "change of mean R when one field leaves the base mechanism; paired, 95 % bootstrap interval over episodes",
         "seeds": f"{seed} to {seed + episodes - 1}",
         "stages": [entry.as_dict() for entry in found],
     }
-
-    def show() -> None:
-        for entry in found:
-            out.print(_table(entry))
-            out.print()
-
-    deliver(result, as_json, out_file, show)
-    draw(result, figure, "edgeworth.evaluation.auction_figures:draw_sensitivity")
+    deliver(result, _sensitivity_page(found), as_json, out_file, figure, "edgeworth.evaluation.auction_figures:draw_sensitivity")
 
 
-def _base(mechanism: str | None, stage: str, n_agents: int) -> Any:
-    try:
-        base, notes = find_mechanism(best_name(stage) if mechanism is None else mechanism, n_agents)
-    except DataError as error:
-        raise InvalidOption(f"--mechanism {error}") from error
-    for note in notes:
-        err.print(f"{note}.", markup=False)
-    return base
+def _sensitivity_page(found: list[Sensitivity]) -> Iterator[RenderableType]:
+    for entry in found:
+        title = f"stage {entry.stage}: mean R {entry.base}; its change when one field moves"
+        shown = table("field", "base", "to its best other level", "to its worst level", title=title, text=2, wrap=False)
+        for effect in entry.effects:
+            own = next(_level(level) for level in effect.levels if level.is_base)
+            others = sorted((level for level in effect.levels if not level.is_base), key=lambda level: level.change.value)
+            shown.add_row(effect.field, own, _change(others[-1]), _change(others[0]) if len(others) > 1 else "")
+        yield shown
+        yield ""
 
 
-def _table(entry: Sensitivity) -> Table:
-    title = f"stage {entry.stage}: mean R {entry.base}; its change when one field moves"
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for name, justify in (("field", "left"), ("base", "left"), ("to its best other level", "right"), ("to its worst level", "right")):
-        shown.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for effect in entry.effects:
-        own = next(_shown(level) for level in effect.levels if level.is_base)
-        others = sorted((level for level in effect.levels if not level.is_base), key=lambda level: level.change.value)
-        shown.add_row(effect.field, own, _move(others[-1]), _move(others[0]) if len(others) > 1 else "")
-    return shown
+def _change(level: Level) -> str:
+    return f"{_level(level)} {level.change.value:+.3f} ±{level.change.half_width:.3f}"
 
 
-def _move(level: Level) -> str:
-    c = level.change
-    return f"{_shown(level)} {c.value:+.3f} ±{max(c.high - c.value, c.value - c.low):.3f}"
-
-
-def _shown(level: Level) -> str:
+def _level(level: Level) -> str:
     if isinstance(level.value, bool):
         return "yes" if level.value else "no"
     return f"{level.value:g}" if isinstance(level.value, float) else level.value.removeprefix("penalize_")
+
+
+def robustness_command(
+    constants: Annotated[int | None, typer.Option(min=1, help="How many of the most influential constants to change. Default: 16.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Use a tiny budget, to try the command; its numbers mean nothing.")] = False,
+    seed: Seed = 0,
+    out_file: OutFile = None,
+    figure: Figure = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the changed markets in which each conclusion holds.
+
+    All constants of the market model are ranked by influence; the most influential are halved and doubled, one at a time. In each changed
+    market the best mechanism of every format is searched and every field is measured again. About twenty minutes on one core.
+
+    Example: edgeworth robustness --quick
+    """
+    budget = QUICK if quick else RobustnessBudget()
+    budget = budget if constants is None else replace(budget, constants=constants)
+    with progress() as task:
+        found = robustness(budget, seed, task("ranking the constants"), task("changed markets"))
+    worlds = len(found.effects) - 1
+    result = {
+        "command": command_line(),
+        "quantity": "paired differences of mean R, 95 % bootstrap intervals; a conclusion survives where its sign is the same and clear",
+        "seed": seed,
+        "worlds": worlds,
+        "budget": asdict(budget),
+        **found.as_dict(),
+    }
+    page = _robustness_page(found, budget.constants, worlds)
+    deliver(result, page, as_json, out_file, figure, "edgeworth.evaluation.auction_figures:draw_robustness")
+
+
+def _robustness_page(found: Robustness, most: int, worlds: int) -> Iterator[RenderableType]:
+    influence = table("constant", "value", "mean change of R", title="the most influential constants", wrap=False)
+    for constant, change in found.influence[:most]:
+        influence.add_row(constant.path, str(constant.value), f"{change:.4f}")
+    yield influence
+    yield ""
+    formats = table("stage", *AUCTION_TYPES, title=f"the best format, in how many of {worlds} worlds", wrap=False)
+    counts = found.best_formats()
+    for stage in ROBUSTNESS_STAGES:
+        formats.add_row(stage, *(str(counts[stage][kind]) for kind in AUCTION_TYPES))
+    yield formats
+    yield ""
+    title = f"conclusions of the calibrated market in {worlds} worlds"
+    conclusions = table("effect on R", "stage", "calibrated", "survives", "reversed", title=title, wrap=False)
+    for one in sorted(found.conclusions(), key=lambda conclusion: (conclusion.what, conclusion.stage)):
+        calibrated = f"{one.calibrated.value:+.3f}"
+        conclusions.add_row(one.what, one.stage, calibrated, f"{one.survives} of {worlds}", str(len(one.reversed_in)))
+    yield conclusions

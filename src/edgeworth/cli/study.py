@@ -1,43 +1,66 @@
-"""`edgeworth study`: train several kinds of agents with several seeds each, play them on the same episodes, compare."""
+"""`edgeworth study`, `edgeworth self-play` and `edgeworth curves`: many training runs, measured and summarised together."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 
-from edgeworth.cli.console import AsJson, command_line, deliver, draw, err, out
-from edgeworth.cli.progress import progress
+from edgeworth.cli.console import command_line, deliver, progress, say, shown, span, table
+from edgeworth.cli.options import CORES, AsJson, Figure, OutFile, Seed, Workers
 from edgeworth.config import config_folder
-from edgeworth.errors import UnknownName
+from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.evaluation import self_play_report
+from edgeworth.evaluation.learning_curves import Curve, learning_curves
+from edgeworth.evaluation.negotiators import play_ends
+from edgeworth.evaluation.self_play_report import Plan
 from edgeworth.evaluation.study import Study, load_study, put_into_box, run_study
+from edgeworth.runlog import read_config
+from edgeworth.training.curriculum import stages_of
+from edgeworth.training.settings import settings_of
+
+SELF_PLAY_MEASURES = {
+    "deal_rate": "deals",
+    "pareto_rate": "efficient, of deals",
+    "nash_ratio": "Nash ratio",
+    "opener_share": "share: opener",
+    "responder_share": "  responder",
+    "exploitability_trained": "exploitability: trained response",
+    "exploitability_exact": "  exact response",
+}
 
 
 def study_command(
-    study: Annotated[str, typer.Argument(help="A study by name (configs/studies/NAME.yaml), or a YAML file.")],
+    study: Annotated[str, typer.Argument(help="Study by name (configs/studies/NAME.yaml) or YAML file.")],
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="A cell by name, or the values of a grid that cells must have; repeat for several. Default: all."),
+        typer.Option("--only", help="Cell by name, or values of a grid that cells must have; repeat for several. Default: all cells."),
     ] = None,
-    seed: Annotated[list[int] | None, typer.Option("--seed", help="A training seed, instead of the study's; repeat for several.")] = None,
-    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Moves per run, for a trial.")] = None,
-    episodes: Annotated[int | None, typer.Option("--episodes", min=10, help="Episodes that every agent plays.")] = None,
+    seed: Annotated[list[int] | None, typer.Option("--seed", help="Training seed; repeat for several. Default: the study's.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Moves per run, fewer for a trial. Default: the study's.")] = None,
+    episodes: Annotated[
+        int | None, typer.Option("--episodes", min=10, help="Episodes that every trained agent plays. Default: the study's.")
+    ] = None,
     yardstick_episodes: Annotated[
-        int | None, typer.Option("--yardstick-episodes", min=10, help="How many of them blind Bayes plays too, which is slow.")
+        int | None,
+        typer.Option("--yardstick-episodes", min=10, help="How many of them blind Bayes plays too, which is slow. Default: the study's."),
     ] = None,
-    runs: Annotated[Path | None, typer.Option("--runs", help="Where the run folders go; default: runs/STUDY.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Runs at a time, each on one core.")] = os.cpu_count() or 1,
-    out_file: Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw scores and learning curves into this PNG file.")] = None,
+    runs: Annotated[Path | None, typer.Option("--runs", help="Folder for the run folders. Default: runs/STUDY.")] = None,
+    workers: Workers = CORES,
+    out_file: OutFile = None,
+    figure: Figure = None,
     box: Annotated[
-        Path | None, typer.Option(help="Also write the first seed's network of every cell that has a place in the box into this folder.")
+        Path | None, typer.Option(help="Also write the networks to be bundled, those of the first seed, to this folder. Default: none.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train agents with several settings and seeds, and compare what they earn. Interrupted, it goes on where it stopped.
+    """Train agents with several settings and seeds, and compare them.
+
+    If interrupted, call it again to continue.
 
     Example: edgeworth study negotiators --seed 0 --steps 500000 --episodes 2000 --yardstick-episodes 200 --runs runs/trial
 
@@ -45,34 +68,26 @@ def study_command(
 
     Example: edgeworth study hints --only 'PPO, Lewis' --seed 0 --steps 100000 --episodes 500 --yardstick-episodes 100 --runs runs/trial
     """
-    path = study_file(study)
-    wanted = load_study(
-        path,
-        only or (),
-        seeds=seed or None,
-        steps=steps,
-        episodes=episodes,
-        yardstick_episodes=yardstick_episodes,
-    )
-    folder = runs or Path("runs") / path.stem
-    what = f"{counted(len(wanted.cells), 'cell')} × {counted(len(wanted.seeds), 'seed')}"
-    err.print(f"{what} in {folder}, {workers} at a time.", soft_wrap=True)
+    file = study_file(study)
+    limits = {"steps": steps, "episodes": episodes, "yardstick_episodes": yardstick_episodes}
+    wanted = load_study(file, only or (), seeds=seed or None, **limits)
+    folder = runs or Path("runs") / file.stem
+    say(f"{counted(len(wanted.cells), 'cell')} × {counted(len(wanted.seeds), 'seed')} in {folder}, {workers} at a time.")
     with progress() as task:
         found = run_study(wanted, folder, workers, task("study"))
-    result = {"command": command_line(), "study": path.stem, **found}
+    result = {"command": command_line(), "study": file.stem, **found}
     for path in [] if box is None else put_into_box(wanted, folder, result, box, command_line()):
-        err.print(f"Wrote {path}.safetensors.", soft_wrap=True)
-    deliver(result, as_json, out_file, lambda: _show(result, wanted))
-    draw(result, figure, wanted.figure)
+        say(f"Wrote {path}.safetensors.")
+    deliver(result, _study_page(result, wanted), as_json, out_file, figure, wanted.figure)
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things."""
+    """A number of things, with the plural where it belongs."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def study_file(name: str) -> Path:
-    """The file of a study."""
+    """The file of a study, which is given by name or as a file."""
     given, folder = Path(name), config_folder() / "studies"
     if given.suffix in (".yaml", ".yml"):
         return given
@@ -82,35 +97,30 @@ def study_file(name: str) -> Path:
     return folder / f"{name}.yaml"
 
 
-def _show(result: dict[str, Any], study: Study) -> None:
-    table = Table(title=study.about, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    table.add_column("agent", overflow="fold")
+def _study_page(result: dict[str, Any], study: Study) -> Iterator[RenderableType]:
     compared = any("over_baseline" in cell for cell in result["cells"])
     rest = ["over baseline", *(f"with {hint}" for hint in study.play_with)] if compared else ["below Bayes", "deals", "mark"]
-    for column in ("share of maximum", "95 % over seeds", "blind Bayes", "seconds", *rest):
-        table.add_column(column, justify="right")
+    found = table("agent", "share of maximum", "95 % over seeds", "blind Bayes", "seconds", *rest, title=study.about)
     for cell in result["cells"]:
         share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
         seconds = sum(float(run["seconds"]) for run in cell["seeds"]) / len(cell["seeds"])
-        table.add_row(
+        found.add_row(
             cell["name"],
             f"{share['value']:.4f}",
-            f"{share['low']:.4f} – {share['high']:.4f}" if share["n"] > 1 else "–",
+            span(share, 4) if share["n"] > 1 else "–",
             "–" if bayes is None else f"{bayes:.4f}",
             f"{seconds:.0f}",
             *(_comparisons(cell, study) if compared else _standing(cell)),
         )
-    out.print(table)
-    out.print(
-        f"{counted(len(result['training_seeds']), 'seed')}, {result['episodes']:,} episodes each; blind Bayes played the first"
-        f" {result['yardstick_episodes']:,}, and what stands below it is measured there. Seconds per run.",
-        style="dim",
-        soft_wrap=True,
+    yield found
+    yield (
+        f"[dim]{counted(len(result['training_seeds']), 'seed')}, {result['episodes']:,} episodes each; blind Bayes played the first"
+        f" {result['yardstick_episodes']:,}, on which the distance below it is measured. Seconds per run.[/]"
     )
 
 
 def _standing(cell: dict[str, Any]) -> list[str]:
-    """How far below blind Bayes, how often with a deal, and whether what was asked for was reached."""
+    """The distance below blind Bayes, the deal rate, and whether the targets were reached."""
     below = cell["below_bayes"]
     marks = (f"{mark['relation']} {mark['mark']:g} {'[green]met[/]' if mark['met'] else '[red]missed[/]'}" for mark in cell["marks"])
     return ["–" if below is None else f"{below['value']:+.4f}", f"{cell['deal_rate']['value']:.3f}", "\n".join(marks) or "–"]
@@ -119,5 +129,115 @@ def _standing(cell: dict[str, Any]) -> list[str]:
 def _comparisons(cell: dict[str, Any], study: Study) -> list[str]:
     """The difference to the baseline, and the scores with other hints."""
     over = f"{cell['over_baseline']['value']:+.4f}" if "over_baseline" in cell else "–"
-    played = cell.get("played_with", {})
-    return [over, *(f"{played[hint]['share_of_maximum']['value']:.4f}" if hint in played else "–" for hint in study.play_with)]
+    with_hints = cell.get("played_with", {})
+    return [over, *(f"{with_hints[hint]['share_of_maximum']['value']:.4f}" if hint in with_hints else "–" for hint in study.play_with)]
+
+
+def self_play_command(
+    seed: Annotated[list[int] | None, typer.Option("--seed", help="Training seed; repeat for several. Default: 0, 1 and 2.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Moves per run. Default: those in configs/self_play.yaml.")] = None,
+    response_steps: Annotated[
+        int, typer.Option("--response-steps", min=1, help="Moves of the training of a best response.")
+    ] = Plan.response_steps,
+    episodes: Annotated[int, typer.Option("--episodes", min=10, help="Episodes that every trained agent plays.")] = Plan.episodes,
+    contexts: Annotated[int, typer.Option("--contexts", min=2, help="Contexts for the exact best response.")] = Plan.contexts,
+    runs: Annotated[Path, typer.Option("--runs", help="Folder for the run folders.")] = Path("runs/self_play"),
+    workers: Workers = CORES,
+    out_file: OutFile = None,
+    figure: Figure = None,
+    box: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the first seed's network, trained with past selves on classic, to this path without a suffix. Default: no."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train agents by self-play and measure how far they can be exploited.
+
+    Agents are trained with and without a pool of their past selves, in the classic game and in one of three moves, then frozen. Reported
+    are how they play against themselves, what best responses gain against them, and what they earn from opponents unknown to them. If
+    interrupted, call it again to continue.
+
+    Example: edgeworth self-play --seed 0 --seed 1 --steps 200000 --response-steps 200000 --episodes 1000 --contexts 5 --runs runs/trial
+
+    Example: edgeworth self-play --out results/self_play.json --figure results/self_play.png
+
+    Example: edgeworth train --config configs/self_play.yaml --scenario lewis --out runs/lewis_self_play
+    """
+    plan = Plan(tuple(seed or Plan.seeds), steps, response_steps, episodes, contexts)
+    say(f"{len(plan.seeds)} seeds in {runs}, {workers} at a time.")
+    with progress() as task:
+        found = self_play_report.run_report(plan, runs, workers, task("self-play"))
+    result = {"command": command_line(), **found}
+    if box is not None:
+        self_play_report.put_into_box(plan, runs, result, box, command_line())
+        say(f"Wrote {box}.safetensors.")
+    deliver(result, _self_play_page(result), as_json, out_file, figure, "edgeworth.evaluation.training_figures:draw_self_play")
+
+
+def _self_play_page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    for row in result["games"]:
+        found = table("", *row["kinds"], title=f"{row['game']}, {row['max_turns']} moves")
+        for name, label in SELF_PLAY_MEASURES.items():
+            found.add_row(label, *(shown(kind[name]) for kind in row["kinds"].values()))
+        for name in row["pool_less_naive"]["against"]:
+            found.add_row(f"share against {name}", *(shown(kind["against"][name]) for kind in row["kinds"].values()))
+        yield found
+    yield f"[dim]{len(result['training_seeds'])} seeds, {result['episodes']:,} episodes each; 95 % intervals over seeds.[/]"
+
+
+def curves_command(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="Name for each group of runs, in their order. Default: from the folders.")
+    ] = None,
+    out_file: OutFile = None,
+    figure: Figure = None,
+    yardstick_episodes: Annotated[
+        int,
+        typer.Option("--yardstick-episodes", min=0, help="Also play random and blind Bayes on this many episodes, as lines in the figure."),
+    ] = 0,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Summarise the learning curves of several runs.
+
+    Runs that differ only in the seed form one curve: their mean, with the lowest and the highest.
+
+    Example: edgeworth curves runs/ppo_classic_none_seed0 runs/ppo_classic_none_seed1 --figure curves.png --yardstick-episodes 500
+    """
+    found = learning_curves(runs, name or [])
+    result = {
+        "command": command_line(),
+        "quantity": "share of the agent's maximum per iteration while learning; mean, lowest and highest over seeds",
+        "runs": [str(run) for run in runs],
+        "yardstick_episodes": yardstick_episodes,
+        "yardsticks": _yardsticks(runs, yardstick_episodes, seed) if yardstick_episodes else {},
+        "curves": [curve.as_dict() for curve in found],
+    }
+    deliver(result, [_curve_table(found)], as_json, out_file, figure, "edgeworth.evaluation.training_figures:draw_learning_curves")
+
+
+def _yardsticks(runs: list[Path], episodes: int, seed: int) -> dict[str, float | None]:
+    """The share of the maximum of random play and blind Bayes in the game that the runs end with."""
+    game, *others = (stages_of(settings_of(read_config(run)))[-1].game for run in runs)
+    if any(other != game for other in others):
+        raise InvalidOption(
+            "The runs play different games, and a yardstick is for one; leave --yardstick-episodes out, or give fewer runs."
+        )
+    with progress() as task:
+        ends = play_ends(game, episodes, seed, task("playing"))
+    if ends.note is not None:
+        say(ends.note)
+    return ends.shares()
+
+
+def _curve_table(curves: list[Curve]) -> Table:
+    columns = ("runs", "seeds", "moves", "seconds", "share of maximum", "lowest – highest", "deal rate")
+    found = table(*columns, title="At the end of training")
+    for curve in curves:
+        share, deals = curve.values["share_of_maximum"][:, -1], curve.values["deal_rate"][:, -1]
+        numbers = (str(len(curve.seeds)), f"{curve.steps[-1]:,.0f}", f"{curve.seconds[:, -1].mean():.1f}", f"{share.mean():.3f}")
+        found.add_row(curve.name, *numbers, f"{share.min():.3f} – {share.max():.3f}", f"{deals.mean():.3f}")
+    return found
