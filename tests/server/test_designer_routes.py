@@ -27,11 +27,11 @@ from edgeworth.agents.designers.designer import play
 from edgeworth.agents.hints.bayes import BOOKS
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import DaedalusAction
-from edgeworth.server import routes_hints
+from edgeworth.server import routes_designers
 from edgeworth.server.app import create_app
 from edgeworth.server.designers import OFFERED
 from edgeworth.server.model_process import ModelProcess
-from edgeworth.server.settings import DeskLimits
+from edgeworth.server.settings import QueueLimits
 from lodging import MECHANISM, OFFER, client_of, in_thread, settings_in
 
 SENT = ("round_number", "episode_length", "market_outcomes")
@@ -47,7 +47,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 def with_stub(monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
     """Put a process without a model in the place of the language model."""
-    monkeypatch.setattr(routes_hints, "pocket_process", lambda: ModelProcess("stub", functools.partial(Stub, **options)))
+    monkeypatch.setattr(routes_designers, "pocket_process", lambda: ModelProcess("stub", functools.partial(Stub, **options)))
 
 
 def opened(client: TestClient, **options: Any) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def test_requests_of_many_clients_become_few_calls_of_the_model(tmp_path: Path, 
 
 def test_a_full_queue_is_503_with_a_time_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=0.3)
-    settings = settings_in(tmp_path, desk=DeskLimits(queue=4, batch=2))
+    settings = settings_in(tmp_path, queues=QueueLimits(queue=4, batch=2))
     answers = asyncio.run(asked_at_once(create_app(settings), [market(number) for number in range(30)]))
     refused = [answer for answer in answers if answer.status_code != 200]
     assert 4 <= len(answers) - len(refused) <= 8
@@ -323,7 +323,7 @@ def test_a_full_queue_is_503_with_a_time_to_come_back(tmp_path: Path, monkeypatc
 
 def test_an_owner_who_asks_too_much_is_429_while_another_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=0.3)
-    settings = settings_in(tmp_path, desk=DeskLimits(queue=16, batch=2, per_owner=3), tokens=(("alice", "a"), ("bob", "b")))
+    settings = settings_in(tmp_path, queues=QueueLimits(queue=16, batch=2, per_owner=3), tokens=(("alice", "a"), ("bob", "b")))
     answers = asyncio.run(asked_at_once(create_app(settings), [market(number) for number in range(20)], "aaaaaaaaab"))
     of_bob = answers[9::10]
     refused = [answer for answer in answers if answer not in of_bob and answer.status_code != 200]
@@ -333,14 +333,14 @@ def test_an_owner_who_asks_too_much_is_429_while_another_is_answered(tmp_path: P
 
 def test_without_tokens_the_whole_queue_is_everybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=0.1)
-    settings = settings_in(tmp_path, desk=DeskLimits(queue=16, batch=8, per_owner=2))
+    settings = settings_in(tmp_path, queues=QueueLimits(queue=16, batch=8, per_owner=2))
     answers = asyncio.run(asked_at_once(create_app(settings), [market(number) for number in range(16)]))
     assert {answer.status_code for answer in answers} == {200}
 
 
 def test_a_deadline_is_504(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=5.0)
-    settings = settings_in(tmp_path, desk=DeskLimits(deadline_seconds=0.5))
+    settings = settings_in(tmp_path, queues=QueueLimits(deadline_seconds=0.5))
     began = time.monotonic()
     (answer,) = asyncio.run(asked_at_once(create_app(settings), [market(0)]))
     problem(answer, 504, "deadline")
@@ -377,7 +377,7 @@ def test_the_server_answers_while_the_model_writes(tmp_path: Path, monkeypatch: 
 def test_a_question_is_called_off_when_its_client_goes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "calls"
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=1.5, log=str(log))
-    with in_thread(settings_in(tmp_path, desk=DeskLimits(batch=1))) as (_, port):
+    with in_thread(settings_in(tmp_path, queues=QueueLimits(batch=1))) as (_, port):
         address = f"http://127.0.0.1:{port}"
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(httpx.post, f"{address}/api/design", json=market(0), timeout=60)
@@ -393,7 +393,7 @@ def test_a_question_is_called_off_when_its_client_goes_away(tmp_path: Path, monk
 
 
 def test_torch_stays_out_of_the_web_worker() -> None:
-    script = "import sys, edgeworth.server.routes_hints; print('torch' in sys.modules, 'transformers' in sys.modules)"
+    script = "import sys, edgeworth.server.routes_designers; print('torch' in sys.modules, 'transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["False", "False"]
 
@@ -469,7 +469,7 @@ def test_a_moment_that_cannot_be_is_refused(client: TestClient, situation: dict[
 
 
 def test_clients_that_name_ever_new_games_do_not_fill_the_memory(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes_hints, "MOST_GAMES", 3)
+    monkeypatch.setattr("edgeworth.server.hints.MOST_GAMES", 3)
     BOOKS.clear()
     said = []
     for number in range(8):

@@ -16,7 +16,7 @@ import pytest
 from edgeworth.errors import CannotPlay, IllegalAction, ModelUnavailable
 from edgeworth.server.model_queue import Ending, RequestQueue, failure
 from edgeworth.server.refusals import Refused
-from edgeworth.server.settings import DeskLimits
+from edgeworth.server.settings import QueueLimits
 
 Queue = RequestQueue[Any, Any]
 
@@ -58,7 +58,7 @@ def with_queue(use: Callable[[Queue, Doubler, Tally], Coroutine[Any, Any, None]]
     worker, tally = Doubler(), Tally()
 
     async def used() -> None:
-        queue: Queue = RequestQueue("doubler", worker, DeskLimits(**{"gather_seconds": 0.05, **limits}), threads, tally)
+        queue: Queue = RequestQueue("doubler", worker, QueueLimits(**{"gather_seconds": 0.05, **limits}), threads, tally)
         try:
             await use(queue, worker, tally)
         finally:

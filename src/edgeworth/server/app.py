@@ -27,8 +27,8 @@ from edgeworth.server.limits import Guard
 from edgeworth.server.live import GAMES, open_live, opening_of
 from edgeworth.server.monitoring import Metrics, Monitor, note
 from edgeworth.server.refusals import add_exception_handlers
+from edgeworth.server.routes_designers import add_designers
 from edgeworth.server.routes_games import auction_routes, bargaining_routes, session_routes
-from edgeworth.server.routes_hints import add_designers_and_hints
 from edgeworth.server.routes_openenv import add_openenv
 from edgeworth.server.routes_pages import page_routes
 from edgeworth.server.sessions import Sessions
@@ -68,7 +68,7 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     app.include_router(bargaining_routes(sessions))
     app.include_router(session_routes(sessions))
     app.include_router(page_routes(settings, store, metrics, lambda: running.draining))
-    add_designers_and_hints(app, sessions, settings)
+    add_designers(app, sessions, settings)
     add_sockets(app, sessions, settings)
     add_openenv(app, sessions, settings)
     add_exception_handlers(app)

@@ -147,10 +147,9 @@ def market_described(observation: Mapping[str, Any], seed: int) -> KnownMarket:
         if len(steps) > round_number:
             message = f"{name} has {len(steps)} steps, but round_number says that {round_number} have been played."
             raise Refused(409, "contradiction", message, "Send both as the last observation has them.", name)
-    last = steps_of(
-        (), *([observation[name]] if observation.get(name) is not None else [] for name in ("population_proxies", "current_mechanism"))
-    )
-    if round_number:  # the last step is judged before the first one too, but there is none yet
+    proxies, mechanism = observation.get("population_proxies"), observation.get("current_mechanism")
+    last = steps_of((), () if proxies is None else (proxies,), () if mechanism is None else (mechanism,))
+    if round_number:  # before the first step both are checked too, but belong to no step
         known = Steps(
             known.outcomes,
             _ending_in(last.proxies, known.proxies, "population_proxies", "recent_proxies"),

@@ -21,7 +21,7 @@ from prometheus_client import Counter, Histogram
 from edgeworth.errors import EdgeworthError, IllegalAction, ModelUnavailable
 from edgeworth.server.monitoring import Metrics, note
 from edgeworth.server.refusals import Refused, refusal_of
-from edgeworth.server.settings import LOCAL, DeskLimits
+from edgeworth.server.settings import LOCAL, QueueLimits
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -104,7 +104,7 @@ class RequestQueue(Generic[Asked, Answer]):
     """A bounded queue in front of one worker; all methods are for the event loop."""
 
     def __init__(
-        self, name: str, worker: Worker[Asked, Answer], limits: DeskLimits, threads: ThreadPoolExecutor, metrics: QueueMetrics
+        self, name: str, worker: Worker[Asked, Answer], limits: QueueLimits, threads: ThreadPoolExecutor, metrics: QueueMetrics
     ) -> None:
         self.name, self.worker, self.limits, self.threads, self.metrics = name, worker, limits, threads, metrics
         self.fault: str | None = None

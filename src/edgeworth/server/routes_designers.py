@@ -1,29 +1,31 @@
-"""Designers over HTTP: asking for a mechanism, listing the designers, and loading one beforehand."""
+"""Designers and hint providers over HTTP: asking them, listing them, and loading them beforehand."""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import functools
 import time
 from collections.abc import Coroutine, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
-from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, create_model
+from fastapi import APIRouter, FastAPI, Request, Response
 
 from edgeworth import catalog
-from edgeworth.config import BIDDER_RANGE
 from edgeworth.errors import EpisodeOver, UnknownName
-from edgeworth.games.auction.action import DaedalusAction
-from edgeworth.games.auction.market_view import HIGHEST_VARIATION
-from edgeworth.games.auction.state import PROXIES, SCORES
-from edgeworth.games.auction.vocabulary import MAX_BIDDERS
+from edgeworth.games.bargaining.hints import Hint
+from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.seeding import fresh_seed
-from edgeworth.server.designers import OFFERED, Design, KnownMarket, market_described, market_in
-from edgeworth.server.live import LONGEST_EPISODE, LiveAuction
-from edgeworth.server.model_queue import RequestQueue
-from edgeworth.server.models import SessionId
+from edgeworth.server.designers import Design, KnownMarket, designer_workers, market_described, market_in
+from edgeworth.server.hints import Hinted, Moment, hint_workers, situation_batch
+from edgeworth.server.live import LiveAuction, LiveBargaining
+from edgeworth.server.model_process import pocket_process
+from edgeworth.server.model_queue import QueueMetrics, RequestQueue
+from edgeworth.server.models_designers import Designers, DesignReply, DesignRequest, HintReply, HintRequest, Providers, WorkerState
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.sessions import Held, Sessions
+from edgeworth.server.settings import ServerSettings
 
 Answer = TypeVar("Answer")
 Queues = Mapping[str, RequestQueue[Any, Any]]
@@ -33,86 +35,6 @@ NEEDED = ("round_number", "episode_length", "market_outcomes")
 UNREAD = {"current_mechanism", "recent_mechanisms"}
 """What the game reads itself, so that its errors name the field."""
 ANSWERS = (404, 409, 501, 502, 503, 504)
-EXACT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-def whole(value: Any) -> Any:
-    """A number without a fraction as an integer, as JSON Schema has it; anything else as it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-WHOLE = BeforeValidator(whole)
-Round = Annotated[int, Field(ge=0, le=LONGEST_EPISODE), WHOLE]
-Length = Annotated[int, Field(ge=1, le=LONGEST_EPISODE), WHOLE]
-Bidders = Annotated[int, Field(ge=BIDDER_RANGE[0], le=BIDDER_RANGE[1]), WHOLE]
-Score = Annotated[float, Field(ge=0.0, le=1.0)]
-Proxy = Annotated[float, Field(ge=0.0, le=float(max(HIGHEST_VARIATION, MAX_BIDDERS)))]
-SCORE_FIELDS: dict[str, Any] = dict.fromkeys(SCORES, (Score, ...))
-PROXY_FIELDS: dict[str, Any] = dict.fromkeys(PROXIES, (Proxy, ...))
-ScoresGiven: Any = create_model("ScoresGiven", __config__=EXACT, **SCORE_FIELDS)
-ProxiesGiven: Any = create_model("ProxiesGiven", __config__=EXACT, **PROXY_FIELDS)
-ScoreRow = Annotated[list[Score], Field(min_length=len(SCORES), max_length=len(SCORES), description=f"In the order {', '.join(SCORES)}.")]
-ProxyRow = Annotated[
-    list[Proxy], Field(min_length=len(PROXIES), max_length=len(PROXIES), description=f"In the order {', '.join(PROXIES)}.")
-]
-NEEDED_FIELDS = {"round_number": {"type": "integer"}, "episode_length": {"type": "integer"}, "market_outcomes": {"type": "array"}}
-NAMED: dict[str, Any] = {"properties": {"session_id": {"type": "string"}}, "required": ["session_id"]}
-OBSERVED: dict[str, Any] = {"properties": NEEDED_FIELDS, "required": [*NEEDED_FIELDS]}
-
-
-class DesignRequest(BaseModel):
-    """A market before its next step: a session of yours, or an observation, of which three fields are needed."""
-
-    model_config = EXACT | ConfigDict(json_schema_extra={"anyOf": [NAMED, OBSERVED]})
-
-    session_id: SessionId | None = Field(None, description="Take everything from this session; the best way, and all that is needed.")
-    round_number: Round | None = Field(None, description="Steps played. With a session: 409 where it is elsewhere.")
-    episode_length: Length | None = None
-    market_outcomes: list[ScoresGiven | ScoreRow] | None = Field(
-        None, max_length=LONGEST_EPISODE, description="The last steps, oldest first; empty before the first."
-    )
-    population_proxies: ProxiesGiven | ProxyRow | None = None
-    n_agents: Bidders | None = None
-    current_mechanism: SkipValidation[DaedalusAction] | None = Field(None, description="The mechanism in force.")
-    recent_mechanisms: list[SkipValidation[DaedalusAction]] | None = Field(
-        None, max_length=LONGEST_EPISODE, description="The mechanisms of the last steps, oldest first."
-    )
-    recent_proxies: list[ProxiesGiven | ProxyRow] | None = Field(
-        None, max_length=LONGEST_EPISODE, description="What was seen of the bidders in the last steps, oldest first."
-    )
-    designer: str | None = Field(
-        None, description="Who is asked; the default where nobody is named.", json_schema_extra={"enum": [*OFFERED, None]}
-    )
-
-
-class DesignReply(BaseModel):
-    """A mechanism, and who made it."""
-
-    mechanism: DaedalusAction = Field(description="To be posted to /step as `action`.")
-    designer: str = Field(description="Who answered.")
-    round_number: int = Field(description="The step that it is for.")
-    elapsed_ms: float
-    assumed: list[str] = Field(description="What the designer did not know, and what it assumed instead.")
-    confidence: float | None = Field(None, description="The probability that a language model gives to this mechanism.")
-    model: str | None = Field(None, description="The language model that wrote it.")
-
-
-class WorkerState(BaseModel):
-    """A designer or hint provider that can be asked."""
-
-    name: str
-    what: str
-    state: Literal["cold", "loading", "loaded", "failed"] = Field(description="A cold one is loaded when it is first asked.")
-    reason: str | None = Field(None, description="Why it could not be loaded.")
-    waiting: int = Field(description="Requests in its queue in this worker.")
-    in_hand: int = Field(description="Requests that it is answering in this worker.")
-
-
-class Designers(BaseModel):
-    """All designers on offer."""
-
-    default: str
-    designers: list[WorkerState]
 
 
 def designer_routes(queues: Mapping[str, RequestQueue[KnownMarket, Design]], default: str, sessions: Sessions) -> APIRouter:
@@ -149,6 +71,30 @@ def designer_routes(queues: Mapping[str, RequestQueue[KnownMarket, Design]], def
     return router
 
 
+def hint_routes(queues: Mapping[str, RequestQueue[Moment, Hinted]], sessions: Sessions) -> APIRouter:
+    """Routes that ask hint providers and list them."""
+    router = APIRouter(prefix="/bargaining", tags=["bargaining"])
+
+    @router.post("/hint", operation_id="hint", response_model=HintReply, responses=problems(*ANSWERS))
+    async def hint(request: Request, body: HintRequest) -> Response:
+        """Ask a provider for the next move in a session, or at a moment that you describe."""
+        began, owner = time.perf_counter(), request.scope["state"]["owner"]
+        name = known_name("hint provider", body.provider, queues)
+        moment, steps = await _moment(owner, body, sessions)
+        said = await while_connected(request, queues[name].ask(moment, owner))
+        facts = {"provider": name, "hint": said.hint and hint_words(said.hint), "steps": steps, "model": said.model}
+        refused = said.rejection
+        why = refused and {"reason": refused.reason.value, "sentence": refused.sentence, "field": refused.field}
+        return Json({**facts, "rejection": why, "elapsed_ms": elapsed(began)})
+
+    @router.get("/hints", operation_id="hint_providers", response_model=Providers, responses=problems())
+    async def providers() -> Response:
+        """List the hint providers, and which of them are loaded."""
+        return Json({"providers": listed("hint provider", queues)})
+
+    return router
+
+
 def known_name(kind: str, name: str, queues: Queues) -> str:
     """The name, if there is such a designer or provider; typos get a suggestion."""
     if name not in queues:
@@ -175,6 +121,20 @@ async def _in_session(owner: str, session_id: str, expected: int | None, session
     return market_in(held.live, held.stored.opening.seed)
 
 
+async def _moment(owner: str, body: HintRequest, sessions: Sessions) -> tuple[Moment, int | None]:
+    """The moment that a request is about, and the step of its session."""
+    if body.situation is not None and body.session_id is None:
+        return functools.partial(situation_batch, body.situation), None
+    if body.session_id is None or body.situation is not None:
+        message = "A hint is for one moment; expected either a session_id or a situation."
+        raise Refused(422, "invalid_request", message, "Send one of them.", "session_id")
+    held = await held_in("bargaining", owner, body.session_id, sessions)
+    assert isinstance(held.live, LiveBargaining)
+    batch = held.live.env.batch
+    copied = batch.selected(batch.everybody)  # the session may go on meanwhile
+    return lambda: copied, held.live.steps
+
+
 async def held_in(game: str, owner: str, session_id: str, sessions: Sessions) -> Held:
     """A session of this owner and game that is not over."""
     held = await sessions.held(owner, session_id)
@@ -184,6 +144,11 @@ async def held_in(game: str, owner: str, session_id: str, sessions: Sessions) ->
     if held.live.done:
         raise EpisodeOver(f"The episode of {session_id!r} is over after {held.live.steps} steps; nothing is left to decide.")
     return held
+
+
+def hint_words(hint: Hint) -> dict[str, Any]:
+    """A hint in the shape of an action, with the act's name and the confidence."""
+    return {"act_type": int(hint.act), "act": Act(hint.act).name, "oA": list(hint.share), "confidence": round(hint.confidence, 6)}
 
 
 async def while_connected(request: Request, asking: Coroutine[Any, Any, Answer]) -> Answer:
@@ -216,3 +181,35 @@ def listed(kind: str, queues: Queues) -> list[dict[str, Any]]:
 def elapsed(began: float) -> float:
     """Milliseconds since a reading of the clock."""
     return round(1e3 * (time.perf_counter() - began), 3)
+
+
+def add_designers(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
+    """Add designers and hint providers to the application: queues, routes, metrics, and what runs at start and stop."""
+    process, metrics = pocket_process(), QueueMetrics(app.state.metrics)
+    limits = settings.queues if settings.tokens else dataclasses.replace(settings.queues, per_owner=settings.queues.queue)
+    designing, hinting = designer_workers(process), hint_workers(process)
+    threads = ThreadPoolExecutor(len(designing) + len(hinting), thread_name_prefix="model queue")
+    designers = {name: RequestQueue(name, worker, limits, threads, metrics) for name, worker in designing.items()}
+    hints = {name: RequestQueue(f"hints {name}", worker, limits, threads, metrics) for name, worker in hinting.items()}
+    for name in settings.warm:
+        known_name("designer or hint provider to warm", name, {**hints, **designers})
+    queues: list[RequestQueue[Any, Any]] = [*designers.values(), *hints.values()]
+    metrics.watch(queues)
+    app.include_router(designer_routes(designers, known_name("designer", settings.designer, designers), sessions))
+    app.include_router(hint_routes(hints, sessions))
+
+    async def start() -> None:
+        for queue in queues:
+            queue.open()
+        for name in settings.warm:
+            (designers if name in designers else hints)[name].warm_up()
+
+    async def stop() -> None:
+        if not any(queue.in_hand or queue.waiting for queue in queues):
+            await asyncio.to_thread(process.close)  # a model that is still loading is not waited for
+        await asyncio.gather(*(queue.close() for queue in queues))
+        await asyncio.to_thread(process.close)
+
+    app.state.running.starts.append(start)
+    app.state.running.stops.append(stop)
+    app.state.model_process = process

@@ -19,8 +19,8 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from edgeworth.errors import EdgeworthError, InvalidOption, MissingExtra, UnknownName
+from edgeworth.server.models_designers import WHOLE
 from edgeworth.server.refusals import Json, Refused, problems, refusal_of
-from edgeworth.server.routes_designers import WHOLE
 from edgeworth.server.routes_games import PREFIXES, owner_of
 from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import ServerSettings

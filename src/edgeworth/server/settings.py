@@ -75,17 +75,17 @@ class SocketLimits:
 
 
 @settings
-class DeskLimits:
+class QueueLimits:
     """The queues of designers and hint providers."""
 
     queue: int = 128
-    """Questions that may wait for one of them; more are answered with 503."""
+    """Requests that may wait for one of them; more are answered with 503."""
     per_owner: int = 32
-    """Questions of one owner among them; more are answered with 429. On a server without tokens all clients share the queue."""
+    """Requests of one owner among them; more are answered with 429. On a server without tokens all clients share the queue."""
     batch: int = 32
-    """Questions that are answered together."""
+    """Requests that are answered together."""
     gather_seconds: float = 0.004
-    """How long the first question waits for others to join its batch."""
+    """How long the first request waits for others to join its batch."""
     deadline_seconds: float = 30.0
     """How long a client waits for an answer."""
 
@@ -115,7 +115,7 @@ class ServerSettings:
     """The designer where a request names none."""
     warm: tuple[str, ...] = ()
     """Designers and hint providers that are loaded at the start."""
-    desk: DeskLimits = field(default_factory=DeskLimits)
+    queues: QueueLimits = field(default_factory=QueueLimits)
     results: str = "results"
     """The folder whose figures are shown under /plots/."""
     runs: str = "runs"
