@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.config import AuctionConfig
-from edgeworth.games.auction import entry, market, pricing, rules
+from edgeworth.games.auction import entry, pricing, rules
 from edgeworth.games.auction.action import DaedalusAction, action_of, mechanism_rows, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, constant_rows
 from edgeworth.games.auction.model import MarketModel
@@ -122,11 +122,11 @@ def expected_and_earned(mechanisms: Rows, markets: int, stage: str, steps: int =
     model, workspace = batch.model[0], batch.workspace[0]
     for e in range(size):
         one = batch.markets[e]
-        market.open_step(one, rows[e], model, workspace)
+        rules.open_step(one, rows[e], model, workspace)
         n = int(one["n"])
         hoped = np.array([entry.expected_gain(one, rows[e], model, workspace["terms"], i, 0.0) for i in range(n)])
         for _ in range(SALES_PER_STEP):
-            market.run_sale(one, rows[e], model, workspace)
+            rules.run_sale(one, rows[e], model, workspace)
             sale = workspace["sale"]
             came = sale["present"][:n].astype(bool)
             sums[e] += came.sum(), hoped[came].sum(), sale["surplus"][:n][came].sum()

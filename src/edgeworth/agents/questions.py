@@ -1,7 +1,7 @@
-"""Questions to a language model: which model, every different question once, and every reply judged on one road.
+"""Questions to a language model: which client is asked, each different question once, and how its replies are judged.
 
-What negotiators' hints and designers' mechanisms share on their way through a model. A client is named, or follows from the model: none is
-our own small one (`pocket`), a name from the hub or a folder is loaded here (`huggingface`).
+Shared by hints and by the designer that asks a language model. A client is given by name, or follows from the model: without a model it is
+the bundled one (`pocket`), a name from the hub or a folder is loaded in this process (`huggingface`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from edgeworth.protocol import Accepted, Reason, Rejection, Schema, parse_reply
 OWN_CLIENT = "pocket"
 HUB_CLIENT = "huggingface"
 LOCAL_CLIENTS = (OWN_CLIENT, HUB_CLIENT)
-"""Models in this process: nobody else is waiting for them, so a batch may take the time that it takes."""
+"""Models in this process, whose batches have no deadline."""
 
 Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 
 
 def ask_once(questions: Sequence[Question], answer: Callable[[list[Question]], Sequence[Answer]]) -> list[Answer]:
-    """The answer to every question, of which each different one is put once, all in one call; for answers that depend on nothing else."""
+    """The answer to every question; each different question is asked once, all in one call."""
     different = list(dict.fromkeys(questions))
     if not different:
         return []
@@ -37,21 +37,21 @@ def ask_once(questions: Sequence[Question], answer: Callable[[list[Question]], S
 
 
 def judged(reply: Reply, schema: Schema[Value]) -> Accepted[Value] | Rejection:
-    """The value that a reply holds, or why there is none; a failure is a reply that never came, with its own sentence."""
+    """The value that a reply holds, or why there is none; a failure counts as a missing reply."""
     if isinstance(reply, Failure):
         return Rejection(Reason.NO_REPLY, reply.message)
     return parse_reply(reply.text, schema)
 
 
 def client_name(client: str | None, model: str | None) -> str:
-    """The client that is meant where none is named: a model of one's own is loaded here, without one it is ours."""
+    """The name of the client: the one given, else `huggingface` where a model is given, else `pocket`."""
     if client is not None:
         return client
     return OWN_CLIENT if model is None else HUB_CLIENT
 
 
 def client_for(asker: Callable[..., Any], client: str | Client | None, model: str | None, **options: Any) -> Counted:
-    """A client by name, or one that is ready; a mistyped option is answered with its neighbour among all that `asker` understands."""
+    """A client by name, or one that is open already; typos in its options get a suggestion."""
     if isinstance(client, Client):
         if given := [key for key, value in {"model": model, **options}.items() if value]:
             raise InvalidOption(f"{given[0]} belongs to a client that is opened by name; the client {client.name} is open already.")

@@ -1,9 +1,8 @@
-"""The auction from the other side for PettingZoo: the bidders are yours, the mechanism stands.
+"""The bidders' side of the auction game for PettingZoo: the agents are bidders, and the mechanism is fixed.
 
 Every bidder `bidder_0 … bidder_n-1` bids for one of the graded lots, sale after sale, and sees afterwards what the mechanism discloses and
 nothing else. One step is one sale. The action is a bid per unit of quality, 0 to stay away. The reward is the surplus of the sale: worth
-of the lot less payment, after withdrawals and fines; a winner whose value collapses withdraws where the charge is the smaller loss, as
-everywhere in this market. The pricing, settling and auditing are the rules' own.
+of the lot less payment, after withdrawals and fines; a winner whose value collapses withdraws where the charge is the smaller loss.
 
 | observation | what | not known or not disclosed |
 |---|---|---|
@@ -41,7 +40,7 @@ from edgeworth.seeding import checked_seed
 
 Observation = dict[str, Any]
 HIDDEN = -1
-"""What stands for everything that is not disclosed."""
+"""The value of everything that is not disclosed."""
 NO_LOT = -1
 
 ABOUT_THE_MODELS_BIDDERS = ("stage", "mix", "freeze", "curriculum", "curriculum_threshold", "curriculum_window")
@@ -70,7 +69,7 @@ def mechanism_from(mechanism: DaedalusAction | Mapping[str, Any] | str | Path | 
 
 
 def checked_bids(actions: Any, bidders: Sequence[str], highest: float) -> NDArray[np.float64]:
-    """One bid per seat, or an error that names the bidder whose bid is none."""
+    """One bid per seat, or an error that names the bidder whose bid is not valid."""
     if not isinstance(actions, Mapping):
         raise IllegalAction(f"The bids are {actions!r}; expected a mapping from bidder to bid.", "bid")
     for name in actions:
@@ -93,7 +92,7 @@ def _checked_bid(bidder: str, bid: Any, highest: float) -> float:
 
 
 class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
-    """Learners bid against each other in a market whose mechanism stands."""
+    """Learners bid against each other in a market with a fixed mechanism."""
 
     metadata = {"render_modes": ["ansi"], "name": "daedalus_bidders_v0", "render_fps": 1}  # noqa: RUF012 - PettingZoo's own way
 
@@ -174,7 +173,7 @@ class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
         return observations, rewards, dict.fromkeys(bidders, over), dict.fromkeys(bidders, False), infos
 
     def render(self) -> str | None:
-        """The mechanism, and the last sale as a table for onlookers who may see everything."""
+        """The mechanism and the last sale as a table, with nothing hidden."""
         if self.render_mode is None:
             return None
         lines = mechanism_lines(self.mechanism)
@@ -197,7 +196,7 @@ class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
         return int(self.highest_bid / self.bin_width) + 1
 
     def _open_sale(self) -> None:
-        """Post the mechanism anew where a step has ended, and draw the values of the coming sale."""
+        """Post the mechanism again where a step has ended, and draw the values of the coming sale."""
         self.values = np.zeros(self.config.n_agents)
         if self.sales_left:
             if not self.room.sales_left:
@@ -228,7 +227,7 @@ class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
         }
 
     def _disclosed(self) -> Observation:
-        """What the mechanism lets everybody know of the last sale, in fresh arrays."""
+        """What the mechanism discloses of the last sale, in new arrays."""
         shown: Observation = {
             "bids": np.full(len(self.possible_agents), HIDDEN, np.float32),
             "winners": np.full(len(self.qualities), HIDDEN, np.int64),
@@ -253,8 +252,5 @@ class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
         return shown
 
 
-def auction_parallel(
-    mechanism: DaedalusAction | Mapping[str, Any] | str | Path | None = None, render_mode: str | None = None, **options: Any
-) -> AuctionParallel:
-    """The market for learners who bid; `mechanism` is one, a mapping of its fields or a JSON file."""
-    return AuctionParallel(mechanism, render_mode, **options)
+auction_parallel = AuctionParallel
+"""PettingZoo's way to name an environment; `mechanism` is one, a mapping of its fields or a JSON file."""

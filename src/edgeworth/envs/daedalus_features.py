@@ -12,7 +12,7 @@ The last five steps come first, oldest first, thirty numbers each (`features[:15
 
 `FEATURES` names each number. The clock is 0 in the middle of an episode, at ten steps and at eight bidders.
 
-Means and standard deviations are those of uniformly random mechanisms, drawn anew at every step, in markets of the population `stages` with
+Means and standard deviations are those of uniformly random mechanisms, drawn at every step, in markets of the population `stages` with
 eight bidders and ten steps; entrants count as a share of all bidders. They are kept in `daedalus_scales.json` and belong to the rules:
 measure them again when the rules change, with `make scales` or `python -m edgeworth.envs.daedalus_features`.
 """

@@ -178,7 +178,7 @@ class DesignedMarkets:
 
 
 def mechanism_lines(action: DaedalusAction) -> list[str]:
-    """A mechanism as people would announce it, one matter per line."""
+    """A mechanism in words, a line per subject."""
     published = [words for flag, words in PUBLISHED.items() if getattr(action, flag)]
     reserve = "announced" if action.reveal_reserve else "secret"
     fines = f"{action.shill_penalty:.3g} for false names, {action.collusion_penalty:.3g} for bidding as a ring (in unit fines)"

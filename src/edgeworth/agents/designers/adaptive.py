@@ -1,9 +1,9 @@
 """Adaptive designer: probes the market, infers from what it sees, and posts what its forecast favours.
 
-It is never told the population. The first step plays a mechanism that does well everywhere; after it, and after each of the next few, the
-forecast of every mechanism in its library is revised by what was seen (`forecast`) and the best one is posted. What it knows beforehand is
-how many bidders there are, which is public, and from which family of populations markets come, its prior: the equal mixture of the
-`stages`, or `mixed`.
+It does not know the population. The first step plays a mechanism that does well everywhere; after it, and after each of the next few, the
+forecast of every mechanism in its library is revised by what was seen (`forecast`) and the best one is posted. It knows how many bidders
+there are, which is public, and its prior is the family of populations that markets come from: the equal mixture of the `stages`, or
+`mixed`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A library of mechanisms by composition: for every way to fill the seats with types, the best constant mechanism known.
+"""A library of mechanisms by composition: for every number of bidders of each type, the best constant mechanism known.
 
-Candidates are the bundled mechanisms and some that are searched for a spread of compositions, the centres of clusters of what the training
-populations draw (the held-out mixes are no part of that). All candidates meet every composition on the same markets. Taking the best mean
-would mostly take the luckiest, so a mean is first shrunk towards what a quadratic in the shares predicts, by as much as its own noise
-calls for; the card scores the choices on fresh markets.
+Candidates are the bundled mechanisms and some that are searched for cluster centres of the compositions that the training populations draw
+(held-out mixes are not among them). All candidates are scored on every composition, on the same markets. Choosing by the highest mean would
+mostly choose by luck, so a mean is first shrunk towards what a quadratic in the shares predicts, by an amount that follows from its
+sampling error; the card scores the choices on other markets.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from edgeworth.protocol import FLAG, Kind, Schema, number, one_of
 
 VARIABLES = ("round_number", "episode_length", "n_agents", "outcomes_csv", "proxies_csv", "current_mechanism_json", "history_str")
 REQUIRED = ("outcomes_csv", "proxies_csv", "current_mechanism_json")
-"""Without these nobody can tell what the market has shown."""
+"""Variables that a prompt cannot do without."""
 
 Posted = Mapping[str, Any] | DaedalusAction | np.void | NDArray[np.float64]
 """A mechanism, in whatever form it was posted or is shown."""
@@ -49,7 +49,7 @@ def design_variables(
     most_steps: int = MOST_STEPS,
     most_chars: int = MOST_CHARS,
 ) -> dict[str, str]:
-    """The variables for one observation; a designer that `remembers` is also told the mechanisms of the steps before the last."""
+    """The variables for one observation; with `remembers`, the mechanisms of the steps before the last are among them."""
     played = int(observation["round_number"])
     scores = np.asarray(observation["market_outcomes"]).tolist()
     posted = observation["recent_mechanisms"] if remembers else None
@@ -65,7 +65,7 @@ def design_variables(
 
 
 def batch_variables(view: MarketView, remembers: bool = False) -> list[dict[str, str]]:
-    """The same for every market of a view, in order."""
+    """The variables for every market of a view, in order."""
     return [design_variables(observation_of(view, slot), remembers) for slot in range(view.size)]
 
 

@@ -1,8 +1,8 @@
-"""What a designer is: it looks at what the market shows, and posts a mechanism.
+"""Designers: what they are, and how one plays.
 
-Designers work on whole batches: a `MarketView` holds what may be seen of N markets at the same step, `design` answers with N mechanisms.
-A designer that learns within an episode keeps its own notes; `begin` opens a fresh page. Only a designer that says so (`knows`) is told
-more than any other: which recipe of the population table each market was drawn from, or the composition itself.
+A designer sees what the market shows and posts a mechanism. It works on whole batches: a `MarketView` holds what may be seen of N markets
+at the same step, and `design` returns N mechanisms. `begin` starts an episode. A designer whose `knows` says so is also given the row of
+the population table that each market was drawn from, or its composition.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from edgeworth.games.auction.market_view import MarketView, Notebook
 
 Knowledge = Literal["nothing", "stage", "composition"]
 TRUTH: dict[Knowledge, str] = {"stage": "stage", "composition": "count"}
-"""Where a market's record holds what such a designer is told."""
+"""The field of a market's record that holds what such a designer knows."""
 
 
 class Designer:
     """Posts a mechanism for every market of a batch, step by step."""
 
     knows: ClassVar[Knowledge] = "nothing"
-    """What it is told that no honest designer knows."""
+    """What it is given that other designers cannot see."""
     assumed: tuple[str, ...] = ()
-    """What it went by instead of what it did not have for this episode, such as files made for another number of bidders."""
+    """What it had to assume for this episode, such as using files made for another number of bidders."""
 
     def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
         """A new episode of `size` markets.
 
-        `told` is for designers that know: the row of the population table of each market, shape (size,), or the number of bidders of
-        each type, shape (size, types).
+        `told` is for designers that know more: the row of the population table of each market, shape (size,), or the number of bidders
+        of each type, shape (size, types).
         """
 
     def design(self, view: MarketView) -> Rows:
@@ -43,7 +43,7 @@ class Designer:
 
 
 def told_to(designer: Designer, markets: Rows) -> NDArray[np.int64] | None:
-    """What a designer is told of markets whose episode has begun."""
+    """What a designer knows of markets whose episode has begun, besides what they show."""
     return markets[TRUTH[designer.knows]].copy() if designer.knows in TRUTH else None
 
 
@@ -52,7 +52,7 @@ def play(
 ) -> NDArray[np.float64]:
     """Let a designer play one episode of each of `episodes` seeds; the score of every step, shape (episodes, steps).
 
-    All episodes go forward together; `stepped` is told how many steps they have played.
+    All episodes are played side by side; `stepped` is called with the number of steps played.
     """
     batch = MarketBatch(config, episodes)
     batch.seed(seed)

@@ -1,4 +1,4 @@
-"""Designers that are told what no other designer knows: the population that a market was drawn from, or its composition.
+"""Informed designers, which know what a market does not show: the population that a market was drawn from, or its composition.
 
 Both keep one mechanism through an episode. `ToldStage` posts the best constant mechanism for its population, `Oracle` the best one known
 for the composition (how many bidders of each type there are), which varies within a stage; `Oracle` is the upper end of the scale for

@@ -1,10 +1,10 @@
-"""Language model designer: tells a model what the market has shown, and posts the mechanism that it writes.
+"""Language model designer: shows a model what the market has shown, and posts the mechanism that it writes.
 
-All markets of a batch are asked for in one call, each different prompt once. A reply is judged by `protocol.parse_reply`: it is a legal
-mechanism or a rejection with its reason, and nothing in it is mended. A model that decodes by the schema (`pocket`, `huggingface`) always
-writes a legal one. Where there is none, the mechanism in force stays; before the first step the market opens under `informed_greedy`, the
-published baseline, so that no model scores above it by being refused. What became of every reply of the last step stands in `verdicts`,
-sums stand in `counters`, and the first reply that was not used is told as a `FallbackUsed` warning.
+All markets of a batch are asked for in one call, each different prompt once. `protocol.parse_reply` judges a reply: it is a legal mechanism
+or a rejection with its reason, and nothing in it is corrected. A model that decodes by the schema (`pocket`, `huggingface`) always writes a
+legal one. After a rejection the mechanism in force stays; before the first step the market opens under `informed_greedy`, the published
+baseline, so that no model scores above it by being refused. `verdicts` holds what became of every reply of the last step, `counters` the
+sums, and the first reply that was not used gives a `FallbackUsed` warning.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Verdict:
 
     @property
     def reason(self) -> str | None:
-        """The same in a word: that of the failure where nothing came back, else that of the rejection."""
+        """Why the reply was not used, in a word: the failure's reason where nothing came back, else the rejection's."""
         if isinstance(self.reply, Failure):
             return self.reply.reason
         return None if self.fault is None else self.fault.reason.value
@@ -92,7 +92,7 @@ class LanguageModel(Designer):
         opening: str | DaedalusAction = OPENING,
         **client_options: Any,
     ) -> None:
-        """`remembers` also tells the model its mechanisms of the steps before; without `constrained` nothing holds it to the schema.
+        """`remembers` also shows the model its mechanisms of earlier steps; without `constrained` decoding does not follow the schema.
 
         Further options go to the client.
         """
@@ -135,7 +135,7 @@ class LanguageModel(Designer):
         answers = self.ask(batch_variables(view, self.remembers), self._seeds(view))
         kept: Whose = "kept" if view.round_number else "opening"
         self.verdicts = tuple(Verdict(*answer, "reply" if isinstance(answer.judgement, Accepted) else kept) for answer in answers)
-        self._tell_faults(view.round_number)
+        self._report_faults(view.round_number)
         rows = view.mechanisms.copy() if view.round_number else constant_rows(mechanism_rows([self.opening])[0], view.size)
         written = [slot for slot, answer in enumerate(answers) if isinstance(answer.judgement, Accepted)]
         rows[written] = mechanism_rows([answer.judgement.value for answer in answers if isinstance(answer.judgement, Accepted)])
@@ -144,11 +144,11 @@ class LanguageModel(Designer):
     def ask(self, variables: Sequence[dict[str, str]], seeds: Sequence[int | None] | None = None) -> list[Answer]:
         """What the model writes for each set of prompt variables, judged; each different one is asked once, all in one call."""
         seeds = [self.sampling.seed] * len(variables) if seeds is None else seeds
-        questions = [(*(told[name] for name in self._names), seed) for told, seed in zip(variables, seeds, strict=True)]
+        questions = [(*(values[name] for name in self._names), seed) for values, seed in zip(variables, seeds, strict=True)]
         return ask_once(questions, self._answer)
 
     def close(self) -> None:
-        """Let go of the client's connections and files."""
+        """Close the client's connections and files."""
         self.client.close()
 
     def _answer(self, questions: list[tuple[Any, ...]]) -> list[Answer]:
@@ -162,14 +162,14 @@ class LanguageModel(Designer):
         return answers
 
     def _seeds(self, view: MarketView) -> list[int | None]:
-        """Above temperature 0 every market draws for itself, whatever batch it is in; at 0 there is nothing to draw."""
+        """A seed per market: above temperature 0 it depends on the market alone, not on its batch; at 0 nothing is drawn."""
         if self.sampling.temperature == 0.0:
             return [self.sampling.seed] * view.size
         base, step = self.sampling.seed or 0, view.round_number
         return [int(generator(base, self._episode_seed + slot, step).integers(2**31)) for slot in range(view.size)]
 
-    def _tell_faults(self, step: int) -> None:
-        """Count whose mechanisms are posted; the first that is not the model's is told, or every one is an error."""
+    def _report_faults(self, step: int) -> None:
+        """Count whose mechanisms are posted; the first that is not the model's gives a warning, or every one is an error."""
         for slot, verdict in enumerate(self.verdicts):
             if verdict.fault is not None and self.on_rejection == "error":
                 raise self._refusal(verdict, slot)
@@ -177,18 +177,18 @@ class LanguageModel(Designer):
                 self._has_warned = True
                 stays = "the mechanism in force stays" if step else "the market opens under the mechanism `opening` names"
                 warnings.warn(
-                    f"{self._told(verdict)} So {stays}; others like it are counted."
+                    f"{self._sentence(verdict)} So {stays}; others like it are counted."
                     " on_rejection='error' stops instead, and `verdicts` holds every one.",
                     FallbackUsed,
                     stacklevel=3,
                 )
         self._tally.update(verdict.posted for verdict in self.verdicts)
 
-    def _told(self, verdict: Verdict) -> str:
+    def _sentence(self, verdict: Verdict) -> str:
         what = "did not answer" if isinstance(verdict.reply, Failure) else "wrote no legal mechanism"
         return f"{self.client.name} {what} ({verdict.reason}): {verdict.fault and verdict.fault.sentence}"
 
     def _refusal(self, verdict: Verdict, slot: int) -> Exception:
         if isinstance(verdict.reply, Failure):
-            return ModelUnavailable(verdict.reply.reason, self._told(verdict))
-        return IllegalAction(self._told(verdict), verdict.reason or "", slot if len(self.verdicts) > 1 else None)
+            return ModelUnavailable(verdict.reply.reason, self._sentence(verdict))
+        return IllegalAction(self._sentence(verdict), verdict.reason or "", slot if len(self.verdicts) > 1 else None)

@@ -1,10 +1,11 @@
 """Search for the best schedule of a population: a mechanism for every step of the episode, fixed beforehand.
 
-For each auction format there are two kinds of runs: one begins at the best constant, the other at random schedules of two phases, thinned
-out as in `search`, since a gain may need an opening and a sequel that are each worth nothing alone. Both breed: some fields change at
-one step, from a step on, up to a step or at all steps; or a step's mechanism is copied onto others. Numbers move less and less far. Of
-the winner, changes from step to step that do not pay are undone. As in `search`, the designs of a round meet the same markets and every
-round has fresh ones; the winner is compared with the best constant on markets that neither has seen, market by market.
+For each auction format there are two kinds of runs: one begins at the best constant, the other at random schedules of two phases (by
+successive halving, as in `search`), since a gain may need a first and a second phase that are worth nothing alone. Both then run
+generations of changes: some fields change at one step, from a step on, up to a step or at all steps; or a step's mechanism is copied onto
+others. Numbers move by less and less. Finally, changes from step to step that do not pay are undone. As in `search`, the designs of a
+round are compared on the same markets and every round has new ones; the winner is compared with the best constant on markets used for
+neither.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class ScheduleBudget(SearchBudget):
 
 @dataclass(frozen=True)
 class FoundSchedule:
-    """The best schedule and the best constant, with their scores on the same markets, which the search never saw."""
+    """The best schedule and the best constant, with their scores on the same markets, which the search did not use."""
 
     schedule: Rows
     scores: NDArray[np.float64]

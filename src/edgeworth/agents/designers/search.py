@@ -1,10 +1,10 @@
 """Search for the best constant mechanism of a population, one auction format after the other.
 
-The formats have optima of their own, and a search over all of them at once settles too soon for one; so each is searched by itself, with
-restarts, and their winners meet at the end. Every comparison is on identical markets (common random numbers), every round on fresh
-ones, so that luck does not accumulate in the winner; the scores that are reported come from markets that the search never saw. A run
-tries many random designs on few markets, fewer on more (successive halving: Jamieson and Talwalkar 2016), then breeds generations of
-single-field changes to the survivors, then takes small steps of the numbers on many markets.
+Each format has its own optimum, and a search over all of them at once commits to one too soon; so each is searched by itself, with
+restarts, and their winners are compared at the end. Every comparison is on identical markets (common random numbers), every round on new
+ones, so that luck does not accumulate in the winner; reported scores come from markets that the search did not use. A run tries many random
+designs on few markets, fewer on more (successive halving: Jamieson and Talwalkar 2016), then generations of single-field changes to the
+survivors, then small steps of the numbers on many markets.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SearchBudget:
     first_markets: int = 8
     """Markets on which each of them is tried."""
     halvings: int = 3
-    """Rounds in which a quarter survives and meets four times as many markets."""
+    """Rounds after which a quarter survives, to be tried on four times as many markets."""
     generations: int = 9
     """Generations of single-field changes."""
     parents: int = 12
@@ -50,23 +50,23 @@ class SearchBudget:
     markets: int = 64
     """Markets per design in a generation."""
     finalists: int = 6
-    """Designs that are polished, and those that meet the other restarts' at the end."""
+    """Designs that take the small steps at the end of a run; half of them are compared with those of other restarts."""
     final_markets: int = 2000
     """Markets on which finalists are compared, and on which the winners are scored again."""
 
     def scaled(self, effort: float) -> Self:
-        """The same search with so many times the episodes."""
+        """This budget with so many times the episodes."""
         parts = ("candidates", "markets", "final_markets")
         return dataclasses.replace(self, **{name: max(4, round(effort * getattr(self, name))) for name in parts})
 
 
 QUICK = SearchBudget(restarts=1, candidates=160, halvings=2, generations=6, parents=6, markets=48, finalists=3, final_markets=800)
-"""About a tenth of the default: for populations that are searched by the way, best with designs to start from."""
+"""About a tenth of the default: for searches within another command, best with designs to start from."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The best mechanism of every format, the best of them first, and their scores on markets that the search never saw."""
+    """The best mechanism of every format, the best of them first, and their scores on markets that the search did not use."""
 
     mechanisms: Rows
     scores: NDArray[np.float64]
@@ -98,16 +98,16 @@ def mean_scores(designs: Rows, config: AuctionConfig, markets: int, seed: int, t
 
 
 class Contest:
-    """Rounds of comparison: all designs of a round meet the same markets, no two rounds do."""
+    """Rounds of comparison: all designs of a round are scored on the same markets, every round on others."""
 
     def __init__(self, config: AuctionConfig, seed: int, threads: int, rounds: int, progress: Progress) -> None:
         self.config, self.threads, self.rounds, self.progress = config, threads, rounds, progress
-        self.fresh, self.done = seed + FIRST_ROUND, 0
+        self.next_seed, self.done = seed + FIRST_ROUND, 0
 
     def scores(self, designs: Rows, markets: int, what: str) -> NDArray[np.float64]:
         """The scores of a round, shape (designs, markets)."""
-        scores = mean_scores(designs, self.config, markets, self.fresh, self.threads)
-        self.fresh += ROUND_WIDTH
+        scores = mean_scores(designs, self.config, markets, self.next_seed, self.threads)
+        self.next_seed += ROUND_WIDTH
         self.done += 1
         self.progress(what, self.done, self.rounds)
         return scores
@@ -120,7 +120,7 @@ class Contest:
         return kept
 
     def thinned(self, designs: Rows, budget: SearchBudget, name: str) -> Rows:
-        """The best of many designs: a quarter survives each round and meets four times as many markets (successive halving)."""
+        """The best of many designs by successive halving: a quarter survives each round, to be tried on four times as many markets."""
         markets = budget.first_markets
         for _ in range(budget.halvings):
             designs = self.best(designs, markets, max(budget.parents, len(designs) // 4), f"{name}, halving")
@@ -186,7 +186,7 @@ def distinct(designs: Rows) -> Rows:
 
 
 def changed_fields(designs: Rows, rng: np.random.Generator, reach: float, fields: Sequence[str] = FIELDS) -> Rows:
-    """For every design and field, one copy in which that field alone is drawn anew (numbers: moved by up to their range times reach)."""
+    """For every design and field, one copy in which only that field is redrawn."""
     changed = []
     for name in fields:
         copies = designs.copy()
@@ -215,7 +215,7 @@ def small_steps(designs: Rows, rng: np.random.Generator) -> Rows:
 
 
 def rounded(designs: Rows) -> Rows:
-    """Mechanisms as people would write them: numbers to two places, no fine that the policy never asks for."""
+    """Mechanisms in round numbers: two decimals, and no collusion penalty where rings are allowed."""
     rows = designs.copy()
     rows["collusion_penalty"][rows["coalition_policy"] == ALLOW] = 0.0
     for name in NUMBERS:

@@ -23,17 +23,17 @@ class BeliefModel:
     """How fast beliefs follow evidence. Calibrated."""
 
     rate: float = 0.15
-    """How far a belief about the rivals moves to what was published,"""
+    """How far a belief about the rivals moves towards what was published."""
     private_rate: float = 0.12
-    """or back to the prior where nothing is."""
+    """How far it moves back to the prior where nothing is published."""
     level_rate: float = 0.25
     """How far a bidder's own result moves its estimate of how high the rivals bid, where nothing is published."""
     first_reserve: float = 0.45
     """What bidders expect of a secret reserve at first: the middle of its range."""
     reserve_rate: float = 0.25
-    """How far that moves to what a sale shows of it where prices or bids are published,"""
+    """How far that moves towards what a sale shows of it where prices or bids are published."""
     private_reserve_rate: float = 0.10
-    """and where they are not."""
+    """How far it moves where they are not."""
 
 
 @compiled_apart

@@ -1,4 +1,4 @@
-"""Disclosure: what the five `reveal_…` fields tell whom.
+"""Disclosure: what bidders, newcomers and rings learn from the five `reveal_…` fields.
 
 Publishing has three effects at once, so no flag is simply good. Bidders learn to bid from it (full feedback makes a no-regret
 learner converge in fifty sales, bandit feedback does not: √(T ln N / 2) against 2 √((e-1) T N ln N), Cesa-Bianchi and Lugosi 2006);
@@ -16,26 +16,26 @@ from edgeworth.games.auction.vocabulary import ALL_BIDS, DISTRIBUTION, FIRST_PRI
 
 @dataclass(frozen=True)
 class DisclosureModel:
-    """How much each published fact tells. Triples are for first_price, second_price and vcg. All calibrated."""
+    """How informative each published fact is. Triples are for first_price, second_price and vcg. All calibrated."""
 
     opacity_price: float = 0.55
-    """Factor on what newcomers fear when clearing prices are published,"""
+    """Factor on opacity where clearing prices are published."""
     opacity_distribution: float = 0.55
-    """when a histogram of bids is,"""
+    """Factor on opacity where a histogram of bids is published."""
     opacity_bids: float = 0.40
-    """when all bids are,"""
+    """Factor on opacity where all bids are published."""
     opacity_identity: float = 0.85
-    """and when winners are named."""
+    """Factor on opacity where winners are named."""
     feedback_bids: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    """Usable share of a learning step when all bids are seen,"""
+    """Usable share of a learning step where all bids are seen."""
     feedback_distribution: tuple[float, float, float] = (0.70, 0.55, 0.40)
-    """a histogram: a counterfactual needs the cut-off (first price), the next bid (second price) or the whole ladder (VCG),"""
+    """Usable share with a histogram: a counterfactual needs the cut-off (first price), the next bid (second price) or all bids (VCG)."""
     feedback_price: tuple[float, float, float] = (0.50, 0.30, 0.12)
-    """the clearing price alone,"""
+    """Usable share with the clearing price alone."""
     feedback_private: tuple[float, float, float] = (0.10, 0.20, 0.10)
-    """or only what a winner pays itself."""
+    """Usable share with only what a winner pays itself."""
     bin_width: float = 0.1
-    """Width of the bins in the histogram that bidders from outside are shown."""
+    """Width of the bins in the histogram shown to bidders from outside."""
 
 
 @compiled_apart

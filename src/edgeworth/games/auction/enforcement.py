@@ -21,37 +21,37 @@ class EnforcementModel:
     """How often screens find the guilty and the innocent, and what a fine costs. Calibrated."""
 
     teeth_scale: float = 0.5
-    """Collusion penalty at which a punishing policy is 1 - 1/e as good as its word."""
+    """Collusion penalty at which a policy of fines reaches a deterrence of 1 - 1/e."""
     least_scruple: float = 0.5
-    """An outsider's scruple is uniform from this to 1; it joins a ring that looks at least so lawful. Above 1, outsiders never join."""
+    """An outsider's scruple is uniform from this to 1; it joins a ring that is at least so lawful. Above 1, outsiders never join."""
     fine_unit: float = 0.35
     """The fine at penalty 1, quoted for eight bidders."""
     band_below: float = 0.05
-    """A losing bid is suspicious from this far below the reserve"""
+    """How far below the reserve a losing bid is still suspicious."""
     band_above: float = 0.08
-    """to this far above it."""
+    """How far above the reserve a losing bid is still suspicious."""
     suspected_rate: float = 0.20
-    """Chance that a cover bid is fined under `penalize_suspected`,"""
+    """Chance that a cover bid is fined under `penalize_suspected`."""
     suspected_mistake: float = 0.12
-    """and an honest bid that looks like one."""
+    """Chance that an honest bid that looks like cover is fined under `penalize_suspected`."""
     confirmed_rate: float = 0.06
-    """Chance that a cover bid is proven under `penalize_confirmed`,"""
+    """Chance that a cover bid is proven under `penalize_confirmed`."""
     evidence_identity: float = 0.015
-    """more if winners are named,"""
+    """How much more likely proof is where winners are named."""
     evidence_bids: float = 0.02
-    """if all bids are published,"""
+    """How much more likely proof is where all bids are published."""
     evidence_distribution: float = 0.01
-    """or a histogram."""
+    """How much more likely proof is where a histogram is published."""
     confirmed_mistake: float = 0.003
-    """Chance of a wrong proof."""
+    """Chance that an honest bid that looks like cover is fined under `penalize_confirmed`."""
     restrict_rate: float = 0.05
     """Chance that a cover bid is fined under `restrict`."""
     shill_rate: float = 0.06
-    """Chance that a false name is found out,"""
+    """Chance that a false name is detected."""
     shill_identity: float = 0.10
-    """more if winners are named,"""
+    """How much more likely detection is where winners are named."""
     shill_bids: float = 0.04
-    """or all bids are published."""
+    """How much more likely detection is where all bids are published."""
     shill_mistake: float = 0.04
     """Chance that the honest loser who sets the price is fined as a shill."""
 

@@ -38,7 +38,7 @@ class EntryModel:
     logit_scale: float = 0.0045
     """Width of the decision."""
     hysteresis: float = 0.0045
-    """What a bidder who was out needs on top to come back."""
+    """What a bidder who stayed away last time needs on top to come back."""
     privacy_cost: float = 0.004
     """What it costs to have one's bids published."""
     compliance_cost: float = 0.004
@@ -46,9 +46,9 @@ class EntryModel:
     expected_charge: float = 0.11
     """What a winner expects to lose once its value has collapsed, at withdrawal multiplier 1; twice that at the most."""
     screened_honest: float = 0.02
-    """Share of honest entrants whom the affiliation screening of `restrict` keeps out,"""
+    """Share of honest entrants whom the affiliation screening of `restrict` keeps out."""
     screened_ring: float = 0.05
-    """and of colluders."""
+    """Share of colluders whom it keeps out."""
 
 
 @compiled_apart
@@ -84,7 +84,7 @@ def weigh_entry(market: Record, mechanism: Record, model: Record, terms: Record)
 
 @compiled_apart
 def decide_entry(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
-    """Everybody decides, with a margin of chance; under `restrict` some are then kept out."""
+    """Every bidder decides, by a logit choice; under `restrict` some are then screened out."""
     sale.entrants, sale.costs = 0, 0.0
     inertia = model.entry.hysteresis * terms.scale
     for i in range(market.n):
@@ -177,7 +177,7 @@ def weigh_rivals(market: Record, mechanism: Record, terms: Record, i: Int, doubt
 def least_winner(cutoff: Real, spread: Real, value_per_bid: Real, reserve: Real, met: Real) -> Real:
     """The least value that wins against a rival bid of about `cutoff`: one that meets the reserve, or one that outbids the rival.
 
-    In between, where the rival may or may not reach the reserve, the two are mixed; so nobody changes its mind at a single number.
+    In between, where the rival may or may not reach the reserve, the two are mixed, so that decisions are continuous.
     """
     if cutoff >= reserve + 0.5 * spread:
         return min(cutoff * value_per_bid, 1.0)

@@ -25,13 +25,13 @@ class LearningModel:
     """How fast bidders learn to bid. Calibrated."""
 
     frozen: bool = False
-    """Nobody learns or believes anything new."""
+    """Shadings and beliefs do not change."""
     rate: float = 0.16
     """First step of the shading per unit of slope, at full feedback."""
     practice: float = 50.0
     """Sales in one auction format after which the step is half as long."""
     least_shading: float = 0.25
-    """The smallest share of its value that anybody bids."""
+    """The smallest share of its value that a bidder bids."""
     tremble: float = 0.03
     """Half-width of the noise on the shading that is played."""
 

@@ -4,8 +4,8 @@ Every sale offers K lots of falling quality to bidders who each want one: sponso
 A bidder with value v gets q_k v from lot k, and an unsold lot is worth s q_k to the seller. Several lots are what makes the three
 formats differ and a ring potent; the seller's own use is what makes an interior reserve efficient (Krishna 2010, section 2.5).
 
-Values are private and independent: v = z u with u uniform on [0, 1] and z the day's demand, uniform around 1. The bidders know the day,
-whoever sets the reserve does not, so no fixed reserve is right every day. Values do not depend on the mechanism: two mechanisms are
+Values are private and independent: v = z u with u uniform on [0, 1] and z the day's demand, uniform around 1. Bidders know the
+day's demand, the designer does not, so no fixed reserve is right every day. Values do not depend on the mechanism: two mechanisms are
 always compared on the same market.
 
 Units: values, bids and prices are money per unit of quality; payments and surplus are money.

@@ -1,4 +1,4 @@
-"""The whole model of the market as settings: one group per module, every number named where it is used.
+"""The model of the market as settings: one group per module, defined where it is used.
 
 The defaults are the calibrated market; `MarketModel.textbook()` is the limit in which the theorems hold: one lot, no seller value, no
 shocks, no entry costs, no tremble, every day alike.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.errors import InvalidOption, UnknownKey
+from edgeworth.errors import UnknownKey
 from edgeworth.games.auction.beliefs import BeliefModel
 from edgeworth.games.auction.bidders import BidderProfile, BiddersModel, ExploiterModel
 from edgeworth.games.auction.disclosure import DisclosureModel
@@ -56,7 +56,7 @@ class MarketModel:
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> MarketModel:
         """The calibrated model, changed where a nested mapping says so: `{"ring": {"overbid": 0.1}}`."""
-        model: MarketModel = changed(cls(), options, "model")
+        model: MarketModel = build(cls, options, "model")
         return model
 
     @classmethod
@@ -76,59 +76,36 @@ class MarketModel:
         return cls.from_options(limit)
 
     def freeze(self, *parts: str) -> MarketModel:
-        """The same market in which these parts no longer adapt: any of learning, ring, entry."""
+        """This market with some parts that no longer adapt: any of learning, ring, entry."""
         for part in parts:
             if part not in ADAPTING:
                 raise UnknownKey("adapting part", part, ADAPTING)
-        frozen: MarketModel = changed(self, {part: {"frozen": True} for part in parts}, "model")
-        return frozen
+        return dataclasses.replace(self, **{part: dataclasses.replace(getattr(self, part), frozen=True) for part in parts})
 
     def as_record(self) -> NDArray[np.void]:
         """The model as the record that compiled code reads, in an array of one."""
         out = np.zeros(1, MODEL)
         for group in dataclasses.fields(self):
-            settings = getattr(self, group.name)
-            if group.name == "bidders":
-                for setting in dataclasses.fields(BidderProfile):
-                    out[group.name][setting.name] = [getattr(getattr(settings, kind), setting.name) for kind in BIDDER_TYPES]
-            else:
-                for setting in dataclasses.fields(settings):
-                    out[group.name][setting.name] = getattr(settings, setting.name)
+            for name, value in values_of(getattr(self, group.name)).items():
+                out[group.name][name] = value
         return out
 
 
-def changed(settings: Any, changes: Mapping[str, Any], what: str) -> Any:
-    """A settings dataclass with some of its (nested) values replaced; unknown names and wrong types are refused."""
-    if not isinstance(changes, Mapping):
-        raise InvalidOption(f"{what}: expected a mapping of settings, got {changes!r}.")
-    values = {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings)}
-    for name, change in changes.items():
-        if name not in values:
-            raise UnknownKey(f"setting of {what}", name, values)
-        if dataclasses.is_dataclass(values[name]):
-            values[name] = changed(values[name], change, f"{what}.{name}")
-        else:
-            values[name] = getattr(build(type(settings), {**values, name: change}, what), name)
-    return type(settings)(**values)
+def values_of(group: Any) -> dict[str, Any]:
+    """The settings of a group by name; of the bidders' profiles, one value per type."""
+    if not isinstance(group, BiddersModel):
+        return dataclasses.asdict(group)
+    profiles = [getattr(group, kind) for kind in BIDDER_TYPES]
+    return {s.name: tuple(getattr(profile, s.name) for profile in profiles) for s in dataclasses.fields(BidderProfile)}
 
 
-def _group(settings: Any) -> np.dtype[np.void]:
+def _group_record(group: Any) -> np.dtype[np.void]:
     fields: list[Any] = []
-    for setting in dataclasses.fields(settings):
-        value = getattr(settings, setting.name)
-        if isinstance(value, tuple):
-            fields.append((setting.name, np.float64, (len(value),)))
-        else:
-            fields.append((setting.name, np.bool_ if isinstance(value, bool) else np.float64))
+    for name, value in values_of(group).items():
+        size = (len(value),) if isinstance(value, tuple) else ()
+        fields.append((name, np.bool_ if isinstance(value, bool) else np.float64, size))
     return record(fields)
 
 
-MODEL = record(
-    [
-        (group.name, record([(s.name, np.float64, (len(BIDDER_TYPES),)) for s in dataclasses.fields(BidderProfile)]))
-        if group.name == "bidders"
-        else (group.name, _group(getattr(MarketModel(), group.name)))
-        for group in dataclasses.fields(MarketModel)
-    ]
-)
-"""The same as a record: one group per module; profiles by type."""
+MODEL = record([(group.name, _group_record(getattr(MarketModel(), group.name))) for group in dataclasses.fields(MarketModel)])
+"""The model as a record: one group per module; profiles by type."""

@@ -173,7 +173,7 @@ def draw_independent(market: Record, recipe: Record) -> None:
 
 @compiled_apart
 def draw_rounded(market: Record, recipe: Record) -> None:
-    """Whole numbers around n times the shares: the rest goes by chance to the types with a fraction left, then one may swap."""
+    """Whole numbers around n times the shares: the rest is drawn among the types with a fraction left, then one may swap."""
     n, seated = market.n, 0
     for t in range(TYPES):
         market.share[t] = recipe.shares[t] * n

@@ -1,4 +1,4 @@
-"""Who wins and who pays: three auctions for graded lots and unit demand.
+"""Pricing: who wins and what winners pay in three auctions for graded lots and unit demand.
 
 Bids are per unit of quality. The best bid takes the best lot, and so on down. With bids b_1 >= b_2 >= … and c_j = max(b_j, r):
 
@@ -7,7 +7,7 @@ Bids are per unit of quality. The best bid takes the best lot, and so on down. W
 * `vcg`:          p_k = Σ_(j>=k) (q_j - q_(j+1)) c_(j+1), what the winner's presence costs the others (Vickrey, Clarke, Groves).
 
 With one lot the last two are the same; for the same bids VCG <= GSP <= GFP lot by lot. Bids below the reserve are void. Equal bids are
-ranked in the order of seats, beginning with a seat that each sale draws anew.
+ranked in the order of seats, beginning with a seat that is drawn for each sale.
 """
 
 from __future__ import annotations

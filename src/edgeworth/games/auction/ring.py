@@ -5,7 +5,7 @@ bid for their lots; the others place cover bids just above the reserve. A knock-
 (Asker 2010), but lower the bids that set each other's prices. The ring weighs three plans, competing, keeping its share of the lots,
 or keeping one fewer, by exponential weights on what each would have earned, fines included, so it breaks up when punished in expectation.
 A legal ring is strong: it always finds its best members (Graham and Marshall 1987); under `restrict` most sales go uncoordinated.
-What keeps members from cheating, and what the ring remembers, stands in `ring_discipline`.
+`ring_discipline` holds what keeps members from cheating, and what the ring remembers.
 """
 
 from __future__ import annotations
@@ -37,51 +37,51 @@ class RingModel:
     """How a ring plans and remembers. Calibrated, except where a source is named. "Covert" is a ring under full deterrence."""
 
     frozen: bool = False
-    """The ring remembers nothing: no new plans, wars, expulsions or guesses."""
+    """The ring remembers nothing: no new plans, wars, expulsions or estimates."""
     plan_rate: float = 15.0
     """Weight of one sale's profit in the choice of plan."""
     plan_memory: float = 0.9
     """What is left of old profits after a sale."""
     first_trust: float = 5.0
-    """Sales that the gain which a ring expects of a plan before its first sale counts for."""
+    """How many sales the gain that a ring expects of a plan before its first sale counts for."""
     first_bias: float = 0.0
     """Added to the first scores of both plans to collude, for experiments with rings that always or never do."""
     knockout_covert: float = 0.7
     """Chance that a covert ring ranks by value; a legal one always does."""
     knockout_restrict: float = 0.4
-    """The same under `restrict`."""
+    """Chance that a ring ranks by value under `restrict`."""
     restrict_failure: float = 0.7
     """Chance that a sale goes uncoordinated under `restrict`."""
     overbid: float = 0.25
     """Overbidding of designees in a knock-out (Asker 2010)."""
     first_price_cut: float = 0.15
-    """How far a covert designee dares to lower a pay-as-bid offer,"""
+    """How far a covert designee lowers a pay-as-bid offer."""
     first_price_cut_legal: float = 0.40
-    """and a legal one."""
+    """How far a legal designee lowers a pay-as-bid offer."""
     squeeze_always: float = 0.15
-    """How far designees behind the leader lower their bids, which set the price above them, in any case;"""
+    """How far designees behind the leader lower their bids, which set the price above them, under any policy."""
     squeeze_informed: float = 0.45
-    """on top for a covert ring, times what it can see;"""
+    """How much further in a covert ring, times what it can see."""
     squeeze_legal: float = 0.75
-    """on top for a legal one."""
+    """How much further in a legal ring."""
     squeeze_sight: tuple[float, float, float, float] = (0.0, 0.3, 0.6, 1.0)
-    """What a ring can see: nothing, prices, a histogram, all bids."""
+    """What a ring can see where nothing, prices, a histogram or all bids are published."""
     cover_margin: float = 0.01
     """How far above the reserve cover bids lie."""
     first_guess: float = 0.35
-    """The ring's guess of a secret reserve at first, on average;"""
+    """The ring's first estimate of a secret reserve, on average."""
     guess_spread: float = 0.05
-    """half-width of how far the guesses of two rings differ;"""
+    """Half-width of the range of these estimates."""
     guess_up: float = 0.05
-    """raised after an unsold lot,"""
+    """How much the estimate rises after an unsold lot."""
     guess_down: float = 0.008
-    """lowered otherwise."""
+    """How much it falls otherwise."""
     gain_rate: float = 0.10
-    """How fast what membership is thought to be worth per sale follows what it turns out to be."""
+    """How fast the expected gain of membership per sale follows the actual one."""
     first_fining: float = 0.10
-    """How often a cover bid is thought to be fined at first."""
+    """How often the ring expects a cover bid to be fined at first."""
     fining_rate: float = 0.2
-    """How fast that follows what happens."""
+    """How fast that expectation follows what happens."""
     war_sales: float = 6.0
     """Sales that a price war lasts (Green and Porter 1984)."""
     expulsion_sales: float = 70.0
@@ -89,19 +89,19 @@ class RingModel:
     cheat_scale: float = 0.03
     """Width of the decision to cheat."""
     least_temptation: float = 0.01
-    """Gains below this tempt nobody."""
+    """Gains below this lead to no cheating."""
     overtaking: float = 0.02
     """How far above a designee one must bid to be sure of its lot under pay-as-bid."""
     attribution: float = 0.30
-    """Chance that a cheat is known by name, in any case;"""
+    """Chance that a covert ring knows a cheat by name where neither bids nor winners are published."""
     attribution_bids: float = 0.85
-    """share of the rest removed where bids are published,"""
+    """Share of the remaining uncertainty that published bids remove."""
     attribution_identity: float = 0.50
-    """and where winners are named."""
+    """Share of the remaining uncertainty that named winners remove."""
     notice_price: float = 0.40
-    """Chance that cheating shows in a published price"""
+    """Chance that cheating shows in a published price."""
     notice_distribution: float = 0.40
-    """or histogram."""
+    """Chance that cheating shows in a published histogram."""
     false_alarm: float = 0.06
     """Chance that a low price is taken for cheating where prices are public and names are not."""
 
@@ -136,7 +136,7 @@ def begin_ring(market: Record, model: Record) -> None:
 
 @compiled_apart
 def run_ring(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
-    """The ring meets, judges its plans on this sale's bids, and bids by the one it has chosen."""
+    """Gather the ring, judge its plans on this sale's bids, choose one, and write the members' bids."""
     gather_members(market, terms, sale)
     sale.plan, sale.kept = COMPETE, 0
     at_war = market.war_left > 0.0
@@ -161,13 +161,13 @@ def run_ring(market: Record, mechanism: Record, model: Record, terms: Record, sa
 
 @compiled_apart
 def known_reserve(market: Record, mechanism: Record) -> Real:
-    """The reserve as the ring knows it: announced, or its guess."""
+    """The reserve as the ring knows it: announced, or its estimate."""
     return mechanism.reserve_price if mechanism.reveal_reserve else market.ring_guess
 
 
 @compiled_apart
 def is_willing(market: Record, terms: Record, i: Int) -> Flag:
-    """Whether a bidder who comes is in the ring: a colluder, or a strategic bidder to whom it looks lawful enough; not an expelled one."""
+    """Whether an entrant is in the ring: a colluder, or a strategic bidder who finds it lawful enough, unless expelled."""
     kind = market.type[i]
     willing = kind == COLLUDER or (kind != TRUTHFUL and terms.lawful >= market.scruple[i])
     return willing and market.expelled_left[i] <= 0.0
@@ -175,7 +175,7 @@ def is_willing(market: Record, terms: Record, i: Int) -> Flag:
 
 @compiled_apart
 def gather_members(market: Record, terms: Record, sale: Record) -> None:
-    """Who is in the ring today."""
+    """Write who is in the ring in this sale."""
     sale.members = 0
     for i in range(market.n):
         sale.member[i] = sale.present[i] and is_willing(market, terms, i)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import EpisodeOver, IllegalAction
-from edgeworth.games.auction import market as rules
+from edgeworth.games.auction import rules
 from edgeworth.games.auction.action import DaedalusAction, action_of, mechanism_rows
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.state import MECHANISM

@@ -36,18 +36,18 @@ class ScoreModel:
     """The weights of the score. Calibrated so that the published baselines come out."""
 
     welfare_swings: float = 0.60
-    """What swings of the welfare ratio cost in stability,"""
+    """What swings of the welfare ratio cost in stability."""
     profit_swings: float = 0.165
-    """and swings of the seller's profit around its competitive level, in units of the usual profit."""
+    """What swings of the seller's profit around its competitive level, in units of the usual profit, cost in stability."""
     split_power: float = 0.75
-    """Weight of the split between seller and bidders in fairness,"""
+    """Weight of the split between seller and bidders in fairness."""
     equity_power: float = 0.5
-    """and of the shares among bidders."""
+    """Weight of the shares among bidders in fairness."""
 
 
 @compiled_apart
 def open_tally(market: Record, tally: Record) -> None:
-    """Empty books for a step; the last sale of the previous step stands at the head of the two series."""
+    """An empty tally for a step; the two series begin with the last sale of the previous step."""
     for i in range(market.n):
         tally.surplus[i], tally.entitlement[i], tally.won[i] = 0.0, 0.0, 0.0
     tally.welfare, tally.first_best, tally.profit, tally.competitive_profit, tally.gains = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -83,7 +83,7 @@ def measure_first_best(market: Record, model: Record, terms: Record, sale: Recor
 
 @compiled_apart
 def enter_sale(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record, tally: Record) -> None:
-    """Enter a finished sale into the books of its step."""
+    """Add a finished sale to the tally of its step."""
     all_costs = 0.0
     for i in range(market.n):
         all_costs += market.entry_cost[i] * terms.scale
@@ -138,7 +138,7 @@ def count_honest_covers(market: Record, mechanism: Record, model: Record, terms:
 
 @compiled_apart
 def write_outcome(market: Record, model: Record, terms: Record, tally: Record, outcome: Record) -> None:
-    """Score a finished step, with everything a designer may see of it and everything a researcher wants to know."""
+    """Score a finished step, with what a designer may see of it and the diagnostics for research."""
     n = market.n
     last = tally.points - 1
     market.last_welfare, market.last_profit, market.has_past = tally.welfare_series[last], tally.profit_series[last], True
@@ -202,7 +202,7 @@ def mean_difference(series: Array, points: Int) -> Real:
 
 @compiled_apart
 def write_proxies(terms: Record, tally: Record, n: Int, outcome: Record) -> None:
-    """What anybody can see of the bidders: their bids, awards and withdrawals, never who they are."""
+    """What a designer sees of the bidders: their bids, awards and withdrawals, never their types."""
     lots = terms.lots * SALES_PER_STEP
     mean = tally.bid_sum / tally.bids if tally.bids > 0.0 else 0.0
     spread = math.sqrt(max(tally.bid_squares / tally.bids - mean * mean, 0.0)) if tally.bids > 0.0 else 0.0
@@ -225,7 +225,7 @@ def write_proxies(terms: Record, tally: Record, n: Int, outcome: Record) -> None
 
 @compiled_apart
 def write_truth(tally: Record, n: Int, outcome: Record) -> None:
-    """What only the laboratory knows."""
+    """The diagnostics, which no designer sees."""
     outcome.profit_ratio = tally.profit / max(tally.competitive_profit, NEGLIGIBLE)
     outcome.shading = tally.shading / tally.shaders if tally.shaders > 0.0 else 1.0
     outcome.ring_activity = tally.ring_activity / SALES_PER_STEP

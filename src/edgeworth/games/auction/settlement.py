@@ -75,7 +75,7 @@ def sellers_loss(mechanism: Record, model: Record, terms: Record, sale: Record, 
 
 @compiled_apart
 def keep_or_withdraw(market: Record, model: Record, terms: Record, sale: Record, k: Int, seat: Int, damages: Real) -> bool:
-    """A winner learns what its lot is worth now, and keeps it unless the charge is the smaller loss."""
+    """Whether a winner keeps its lot once its value is settled: it withdraws where the charge is the smaller loss."""
     if chance(market, SHOCK, k) < model.withdrawals.shock_chance:
         sale.shock[k] = chance(market, SHOCK_SIZE, k)
     worth = terms.quality[k] * (sale.value[seat] * sale.shock[k])
@@ -105,7 +105,7 @@ def reaward(market: Record, model: Record, terms: Record, sale: Record, k: Int, 
 
 @compiled_apart
 def hand_over(terms: Record, model: Record, sale: Record, seat: Int, k: Int, worth: Real, payment: Real) -> None:
-    """Lot k changes hands: who gains what."""
+    """Lot k goes to a bidder: enter its worth and payment into the accounts."""
     sale.welfare += worth
     sale.surplus[seat] += worth - payment
     sale.profit += payment - terms.quality[k] * model.lots.seller_value

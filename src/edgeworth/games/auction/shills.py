@@ -1,7 +1,7 @@
 """False names: exploiters bid against the winners for a share of what that brings the seller.
 
 A losing fake bid just under the lowest winning bid lifts what winners pay: by q_K D under second price, by K q_K D under VCG, not at all
-under pay-as-bid, where nobody shills. The exploiter takes part of the extra revenue as a kickback and weighs it against the fine it
+under pay-as-bid, where there are no shills. The exploiter takes part of the extra revenue as a kickback and weighs it against the fine it
 expects. Cheap withdrawal makes it bolder: a fake name that wins by accident simply walks away. (Graham, Marshall and Richard 1990 on the
 seller's phantom bids; Rothkopf, Teisberg and Kahn 1990 on why this hurts Vickrey's auction most.)
 """
@@ -18,24 +18,24 @@ from edgeworth.games.auction.vocabulary import EXPLOITER, FIRST_PRICE
 
 @dataclass(frozen=True)
 class ShillModel:
-    """What shilling pays and how boldly it is done. Calibrated."""
+    """What shilling pays, and where false names bid. Calibrated."""
 
     kickback: float = 0.5
     """The exploiter's share of the extra revenue."""
     first_gain: float = 0.02
-    """What a false name is thought to bring its owner at first, before fines;"""
+    """What an exploiter expects a false name to bring at first, before fines."""
     gain_rate: float = 0.2
-    """how fast that follows what it turns out to be."""
+    """How fast that expectation follows the actual gain."""
     decision_scale: float = 0.01
     """Width of the decision."""
     default_fear: float = 0.006
-    """What a false name is afraid to owe for an accidental win, at withdrawal multiplier 1."""
+    """What a false name expects to owe for an accidental win, at withdrawal multiplier 1."""
     margin: float = 0.06
-    """How far below the expected lowest winning bid it stays when withdrawal is not cheap,"""
+    """How far below the expected lowest winning bid a false name stays where withdrawal is not cheap."""
     reach: float = 0.08
-    """and how far above it goes when withdrawal is free."""
+    """How far above the expected lowest winning bid it goes where withdrawal is free."""
     aim: tuple[float, float, float, float] = (0.15, 0.09, 0.06, 0.04)
-    """Half-width of its error, where nothing is published, prices, a histogram, all bids."""
+    """Half-width of its error where nothing, prices, a histogram or all bids are published."""
 
 
 @compiled_apart
@@ -83,7 +83,7 @@ def shill_level(market: Record, mechanism: Record, model: Record, terms: Record,
 
 @compiled_apart
 def measure_uplift(market: Record, mechanism: Record, terms: Record, sale: Record) -> None:
-    """What the false names add to what real winners owe; what a false name owes itself, nobody will pay."""
+    """What the false names add to what real winners owe; what a false name itself owes is never paid."""
     sale.uplift = 0.0
     if sale.shills > 0:
         clear(sale.bid, market.n, terms.lots + 1, mechanism.auction_type, mechanism.reserve_price, terms, sale.trial)

@@ -1,4 +1,4 @@
-"""What a way of bidding is worth: the bids of a shading, whom they beat, and how expected surplus changes with it.
+"""Shaded bids: what a shading bids, which values win with it, and how expected surplus changes with it.
 
 A bidder who shades by θ bids θ v where the reserve is secret, and max(r, θ v) where it is announced. Under pay-as-bid an announced
 reserve bends the whole curve: a value v ≥ r bids (θ⁴ v⁴ + (1 - θ⁴) r⁴)^(1/4), r at v = r and nearly θ v far above it. That is close to
