@@ -15,11 +15,11 @@ from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.cli import app
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption, UnknownName
-from edgeworth.evaluation import study_comparison
+from edgeworth.evaluation import learning_curves
 from edgeworth.evaluation.episodes import play_episodes
-from edgeworth.evaluation.study import game_of_cell, run_folder, run_study
-from edgeworth.evaluation.study_comparison import final_score, moves_to_reach
-from edgeworth.evaluation.study_file import Grid, Study, load_study
+from edgeworth.evaluation.learning_curves import final_score, moves_to_reach
+from edgeworth.evaluation.study import Grid, Study, game_of_cell, load_study, run_folder
+from edgeworth.evaluation.study_report import run_study
 from replies import asks_for_everything
 
 SMALL = {"hidden": 8, "num_envs": 8, "rollout": 16, "minibatch": 32}
@@ -129,7 +129,7 @@ def curve(folder: Path, shares: list[float]) -> Path:
 
 
 def test_moves_to_a_level_are_read_off_a_running_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study_comparison, "SMOOTHED", 2)
+    monkeypatch.setattr(learning_curves, "SMOOTHED", 2)
     folder = curve(tmp_path / "run", [0.0, 0.2, 0.8, 0.2, 0.6, 0.6, 0.6])
     assert final_score(folder) == pytest.approx(0.6)
     assert moves_to_reach(folder, 0.5) == 300 and moves_to_reach(folder, 0.55) == 600 and moves_to_reach(folder, 0.7) is None

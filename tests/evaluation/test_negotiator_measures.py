@@ -15,10 +15,9 @@ from edgeworth.agents.negotiators.random import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.bargaining_figures import draw_scores
-from edgeworth.evaluation.deals import deal_quality
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.learning_curves import learning_curves
-from edgeworth.evaluation.negotiators import compared, measured, play_ends
+from edgeworth.evaluation.negotiators import compared, deal_quality, measured, play_ends
 from edgeworth.evaluation.training_figures import draw_learning_curves
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.frontier import is_pareto, nash_product, solutions, valued

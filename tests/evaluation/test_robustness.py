@@ -10,8 +10,17 @@ import pytest
 
 from edgeworth.cli.market import WELL_MEANT
 from edgeworth.evaluation.auction_figures import draw_robustness, robustness_finding
-from edgeworth.evaluation.model_constants import CALIBRATED, constants_of, rank_constants, worlds_of
-from edgeworth.evaluation.robustness import QUICK, Robustness, effects_at, field_moves, robustness
+from edgeworth.evaluation.robustness import (
+    CALIBRATED,
+    QUICK,
+    Robustness,
+    constants_of,
+    effects_at,
+    field_moves,
+    rank_constants,
+    robustness,
+    worlds_of,
+)
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.games.auction.action import FIELDS
 from edgeworth.games.auction.model import MarketModel

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgeworth.evaluation.episodes import Episodes
-from edgeworth.evaluation.self_play_report import GAMES, KINDS, Measured, Plan, cell_of, differences, response_cell, talks_with_itself
+from edgeworth.evaluation.self_play_report import GAMES, KINDS, Measured, Plan, cell_of, differences, play_with_itself, response_cell
 from edgeworth.evaluation.study import game_of_cell
 from edgeworth.games.bargaining.vocabulary import AGENT_AGREED, TIMED_OUT
 
@@ -26,7 +26,7 @@ def episodes(reward: list[float], partner: list[float], deals: list[tuple[int, i
 def test_talks_with_itself_are_measured_by_role_and_by_deal() -> None:
     # An efficient deal, a wasteful one that gives each side what the other wants, and none. The best Nash product is 9 × 6 = 54.
     played = episodes([9.0, 1.0, 0.0], [6.0, 4.0, 0.0], [(1, 1, 0), (0, 0, 1), (0, 0, 0)], [True, True, False])
-    found = {name: number.value for name, number in talks_with_itself(played, np.array([True, False, False]), (0.0, 0.0)).items() if number}
+    found = {name: number.value for name, number in play_with_itself(played, np.array([True, False, False]), (0.0, 0.0)).items() if number}
     assert found["opener_share"] == pytest.approx(0.9) and found["responder_share"] == pytest.approx(0.05)
     assert found["deal_rate"] == pytest.approx(2 / 3) and found["pareto_rate"] == pytest.approx(1 / 2)
     assert found["nash_ratio"] == pytest.approx((54 + 4) / (3 * 54))
@@ -34,7 +34,7 @@ def test_talks_with_itself_are_measured_by_role_and_by_deal() -> None:
 
 def test_where_nobody_agrees_there_is_no_share_of_efficient_deals() -> None:
     played = episodes([0.0, 0.0], [0.0, 0.0], [(0, 0, 0)] * 2, [False, False])
-    assert talks_with_itself(played, np.array([True, False]), (0.0, 0.0))["pareto_rate"] is None
+    assert play_with_itself(played, np.array([True, False]), (0.0, 0.0))["pareto_rate"] is None
 
 
 def test_pool_and_naive_are_compared_seed_by_seed_on_the_same_episodes() -> None:

@@ -14,7 +14,8 @@ from edgeworth.cli import app
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation.statistics import over_seeds
-from edgeworth.evaluation.study import Cell, Study, load_study, play_one, run_folder, run_study, steps_made, train_one
+from edgeworth.evaluation.study import Cell, Study, load_study, run_folder, steps_made, train_one
+from edgeworth.evaluation.study_report import play_one, run_study
 from edgeworth.runlog import read_history
 
 SMALL = {"ppo": {"hidden": 8, "num_envs": 8, "rollout": 16, "minibatch": 32}, "logging": {"tensorboard": False}, "num_train_steps": 512}

@@ -19,8 +19,7 @@ from edgeworth.agents.negotiators.seat import Seat
 from edgeworth.config import BargainingConfig, scenario_names
 from edgeworth.errors import CannotPlay, DataError, InvalidOption, UnknownName
 from edgeworth.evaluation.bargaining_figures import draw_tournament
-from edgeworth.evaluation.episodes import Episodes
-from edgeworth.evaluation.pairs import Player, laid_table, play_pair, play_talks
+from edgeworth.evaluation.episodes import Episodes, Player, opened, play_out_pair, play_pair
 from edgeworth.evaluation.statistics import Estimate, mean, ratio, resampled_sums
 from edgeworth.evaluation.tournament import Score, cross_table, player_of, ranked, run_tournament, shown_ranks
 from edgeworth.games.bargaining.mirror import OF_BUILT_IN_PARTNER, mirrored_config, mirrored_contexts, mirrored_states
@@ -40,12 +39,12 @@ def pair(agent: str, partner: str, episodes: int = 300, config: BargainingConfig
 def talks_in_both_seats(config: BargainingConfig, one: Player, other: Player, episodes: int = SMALL) -> tuple[Any, Any]:
     """The same talks twice, the second time with seats and utilities exchanged; both as seen from the first seat."""
     seeds = np.arange(episodes)
-    first, second = laid_table(config, seeds), laid_table(mirrored_config(config), seeds)
+    first, second = opened(config, seeds, two_player=True), opened(mirrored_config(config), seeds, two_player=True)
     contexts = np.concatenate([first.state["counts"], first.state["utilities"].reshape(-1, 6)], axis=1).astype(np.int16)
     first.reset(contexts)
     second.reset(mirrored_contexts(contexts))
     second.state["opener"] = 1 - first.state["opener"]
-    charges, mirrored_charges = play_talks(first, one, other), play_talks(second, other, one)
+    charges, mirrored_charges = play_out_pair(first, one, other), play_out_pair(second, other, one)
     np.testing.assert_array_equal(charges, mirrored_charges[::-1])
     for name in OF_BUILT_IN_PARTNER:
         first.state[name] = 0
@@ -120,7 +119,7 @@ def test_seats_do_not_matter_in_uneven_games_either(name: str, options: dict[str
 def test_a_network_that_holds_on_to_hints_keeps_them_in_both_seats(tmp_path: Path, side: int) -> None:
     hints = {"mode": "random", "options": {}, "k": 2, "hold_last": True}
     negotiator = Learned(write_network(tmp_path / "hinted", features=29, hints=hints))
-    table = laid_table(BargainingConfig(opens="agent" if side == AGENT else "partner"), np.arange(SMALL))
+    table = opened(BargainingConfig(opens="agent" if side == AGENT else "partner"), np.arange(SMALL), two_player=True)
     seat, shown = Seat("hinted", negotiator, table, side), []
     for _ in range(2):
         waiting = table.state["outcome"] == Outcome.ONGOING
@@ -137,7 +136,7 @@ def test_only_one_that_knows_the_other_side_is_moved_by_its_utilities(name: str,
     negotiator = negotiator_of(name)
     heard = []
     for shift in (0, 1):
-        table = laid_table(BargainingConfig(opens="agent" if side == AGENT else "partner"), np.arange(SMALL))
+        table = opened(BargainingConfig(opens="agent" if side == AGENT else "partner"), np.arange(SMALL), two_player=True)
         theirs = table.state["utilities"][:, 1 - side]
         table.state["utilities"][:, 1 - side] = np.roll(theirs, shift, axis=0)
         seat = Seat(name, negotiator, table, side)
@@ -149,7 +148,7 @@ def test_only_one_that_knows_the_other_side_is_moved_by_its_utilities(name: str,
 
 
 def test_a_game_that_reveals_utilities_reveals_them_in_both_seats() -> None:
-    table = laid_table(BargainingConfig(reveal_partner_utilities=True, opens="partner"), np.arange(SMALL))
+    table = opened(BargainingConfig(reveal_partner_utilities=True, opens="partner"), np.arange(SMALL), two_player=True)
     seat = Seat("greedy", negotiator_of("greedy"), table, PARTNER)
     seat.move(np.ones(SMALL, np.bool_))
     np.testing.assert_array_equal(seat.view.views[:, 6:9], table.state["utilities"][:, AGENT])

@@ -14,7 +14,7 @@ from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.errors import DataError, InvalidOption, RunStopped, UnknownKey
-from edgeworth.evaluation.pairs import Player, play_pair
+from edgeworth.evaluation.episodes import Player, play_pair
 from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, ONGOING, PARTNER
 from edgeworth.runlog import BEST, CHECKPOINTS, LAST, SUFFIX, read_checkpoint

@@ -11,8 +11,8 @@ from rich.console import RenderableType
 
 from edgeworth.cli.console import command_line, deliver, progress, table
 from edgeworth.cli.options import AsJson, Bidders, Figure, MarketSettings, OutFile, Seed, auction_config, mechanism_option
-from edgeworth.evaluation.model_constants import STAGES as ROBUSTNESS_STAGES
 from edgeworth.evaluation.robustness import QUICK, Robustness, RobustnessBudget, robustness
+from edgeworth.evaluation.robustness import STAGES as ROBUSTNESS_STAGES
 from edgeworth.evaluation.sensitivity import Level, Sensitivity, best_name, sensitivity
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES

@@ -18,7 +18,8 @@ from edgeworth.evaluation import self_play_report
 from edgeworth.evaluation.learning_curves import Curve, learning_curves
 from edgeworth.evaluation.negotiators import play_ends
 from edgeworth.evaluation.self_play_report import Plan
-from edgeworth.evaluation.study import Study, load_study, put_into_box, run_study
+from edgeworth.evaluation.study import Study, load_study
+from edgeworth.evaluation.study_report import put_into_box, run_study
 from edgeworth.runlog import read_config
 from edgeworth.training.curriculum import stages_of
 from edgeworth.training.settings import settings_of

@@ -1,26 +1,31 @@
-"""Seeded episodes: one negotiator, one scenario, the same contexts and chances for everybody who is compared."""
+"""Seeded episodes: a negotiator against the scenario's partner, or two negotiators against each other, on the same contexts and chances.
+
+Two negotiators play the scenario's game without its partner: the same pools, clock and prices, and both sides free to make any legal move,
+the first included. The same seeds bring the same pools, openers and chances for every pair. A random move depends on the episode and the
+turn, not on who makes it, so the same two in exchanged seats, with exchanged utilities, play the same episode.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Negotiator
+from edgeworth.agents.negotiators.seat import Seat
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, ONGOING, SELECTIONS_MATCHED
+from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, ONGOING, PARTNER, SELECTIONS_MATCHED
 
 CHUNK = 4096
 """Episodes played side by side."""
-
 MOST_SEEDS_PER_EPISODE = 1000
 """How many contexts are looked at before a wanted kind counts as missing."""
 
-Progress = Callable[[int], None]
+Seeds = NDArray[np.int64]
 Choice = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 """Which contexts are wanted, by pools (n, 3) and the agent's utilities (n, 3)."""
 
@@ -44,6 +49,14 @@ class Episodes:
         """Parts one after the other."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
 
+    @classmethod
+    def of(cls, batch: BargainingBatch, reward: NDArray[np.float64], partner_reward: NDArray[np.float64]) -> Episodes:
+        """A batch that has been played to its end, with what both sides got."""
+        state = batch.state
+        contexts = np.concatenate([state["counts"], state["utilities"].reshape(-1, 6)], axis=1).astype(np.int64)
+        deal = state["deal"].astype(np.int64)
+        return cls(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy(), contexts, deal)
+
     def first(self, number: int) -> Episodes:
         """The first so many."""
         return Episodes(*(getattr(self, name)[:number] for name in self.__dataclass_fields__))
@@ -54,40 +67,62 @@ class Episodes:
         return np.asarray((self.outcome >= AGENT_AGREED) & (self.outcome <= SELECTIONS_MATCHED))
 
 
-def play_episodes(config: BargainingConfig, negotiator: Negotiator, episodes: int, seed: int, progress: Progress | None = None) -> Episodes:
-    """Play the first episode of each of `episodes` consecutive seeds."""
-    return play_seeds(config, negotiator, np.arange(seed, seed + episodes, dtype=np.int64), progress)
+def consecutive(seed: int, number: int) -> Seeds:
+    """So many seeds, counting up from `seed`."""
+    return np.arange(seed, seed + number, dtype=np.int64)
 
 
-def play_seeds(config: BargainingConfig, negotiator: Negotiator, seeds: NDArray[np.int64], progress: Progress | None = None) -> Episodes:
-    """Play the first episode of each of these seeds."""
-    parts = []
-    for begin in range(0, len(seeds), CHUNK):
-        parts.append(_play_chunk(config, negotiator, seeds[begin : begin + CHUNK]))
-        if progress is not None:
-            progress(len(parts[-1].reward))
-    return Episodes.joined(parts)
-
-
-def _play_chunk(config: BargainingConfig, negotiator: Negotiator, seeds: NDArray[np.int64]) -> Episodes:
-    batch = opened(config, seeds)
-    return episodes_of(batch, *play_out(batch, negotiator))
-
-
-def episodes_of(batch: BargainingBatch, reward: NDArray[np.float64], partner_reward: NDArray[np.float64]) -> Episodes:
-    """What happened in a batch that has been played to its end, with what both sides got."""
-    state = batch.state
-    contexts = np.concatenate([state["counts"], state["utilities"].reshape(-1, 6)], axis=1).astype(np.int64)
-    deal = state["deal"].astype(np.int64)
-    return Episodes(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy(), contexts, deal)
-
-
-def opened(config: BargainingConfig, seeds: NDArray[np.int64]) -> BargainingBatch:
-    """The first episode of each of these seeds, before the agent's first move."""
-    batch = BargainingBatch(config, len(seeds))
+def opened(config: BargainingConfig, seeds: Seeds, two_player: bool = False) -> BargainingBatch:
+    """The first episode of each of these seeds, before the agent's first move, or before any move where both sides are negotiators."""
+    batch = BargainingBatch(config, len(seeds), two_player=two_player)
     batch.seed(seeds.tolist())
     batch.reset()
     return batch
+
+
+def maximum_rewards(batch: BargainingBatch) -> NDArray[np.float64]:
+    """The worth of the whole pool to the agent, in the units the environment pays."""
+    if batch.config.normalize:
+        return np.full(batch.size, float(BUDGET))
+    return batch.state["maximum"][:, AGENT].astype(np.float64)
+
+
+def seeds_with(config: BargainingConfig, wanted: Choice, episodes: int, seed: int) -> Seeds:
+    """The first `episodes` seeds, counting up from `seed`, whose first context is a wanted one."""
+    found = np.zeros(0, np.int64)
+    looked_at = 0
+    while len(found) < episodes:
+        if looked_at >= MOST_SEEDS_PER_EPISODE * episodes:
+            raise InvalidOption(
+                f"Among {looked_at:,} contexts of this game {len(found):,} are of the kind that is wanted; {episodes:,} were asked for."
+            )
+        seeds = consecutive(seed + looked_at, CHUNK)
+        state = opened(config, seeds).state
+        chosen = wanted(state["counts"].astype(np.int64), state["utilities"][:, AGENT].astype(np.int64))
+        found = np.concatenate([found, seeds[chosen]])
+        looked_at += CHUNK
+    return found[:episodes]
+
+
+# One negotiator against the scenario's partner
+
+
+def play_episodes(
+    config: BargainingConfig, negotiator: Negotiator, episodes: int, seed: int, progress: Callable[[int], None] | None = None
+) -> Episodes:
+    """Play the first episode of each of `episodes` consecutive seeds; `progress` is called with the number of each chunk."""
+    return play_seeds(config, negotiator, consecutive(seed, episodes), progress)
+
+
+def play_seeds(config: BargainingConfig, negotiator: Negotiator, seeds: Seeds, progress: Callable[[int], None] | None = None) -> Episodes:
+    """Play the first episode of each of these seeds."""
+    parts = []
+    for begin in range(0, len(seeds), CHUNK):
+        batch = opened(config, seeds[begin : begin + CHUNK])
+        parts.append(Episodes.of(batch, *play_out(batch, negotiator)))
+        if progress is not None:
+            progress(batch.size)
+    return Episodes.joined(parts)
 
 
 def play_out(batch: BargainingBatch, negotiator: Negotiator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -103,25 +138,36 @@ def play_out(batch: BargainingBatch, negotiator: Negotiator) -> tuple[NDArray[np
     return reward, partner_reward
 
 
-def seeds_with(config: BargainingConfig, wanted: Choice, episodes: int, seed: int) -> NDArray[np.int64]:
-    """The first `episodes` seeds, counting up from `seed`, whose first context is a wanted one."""
-    found = np.zeros(0, np.int64)
-    looked_at = 0
-    while len(found) < episodes:
-        if looked_at >= MOST_SEEDS_PER_EPISODE * episodes:
-            raise InvalidOption(
-                f"Among {looked_at:,} contexts of this game {len(found):,} are of the kind that is wanted; {episodes:,} were asked for."
-            )
-        seeds = np.arange(seed + looked_at, seed + looked_at + CHUNK, dtype=np.int64)
-        state = opened(config, seeds).state
-        chosen = wanted(state["counts"].astype(np.int64), state["utilities"][:, AGENT].astype(np.int64))
-        found = np.concatenate([found, seeds[chosen]])
-        looked_at += CHUNK
-    return found[:episodes]
+# Two negotiators against each other
 
 
-def maximum_rewards(batch: BargainingBatch) -> NDArray[np.float64]:
-    """The worth of the whole pool to the agent, in the units the environment pays."""
-    if batch.config.normalize:
-        return np.full(batch.size, 10.0)
-    return batch.state["maximum"][:, 0].astype(np.float64)
+@dataclass(frozen=True)
+class Player:
+    """A negotiator by name, once for each seat, since a negotiator may keep notes about the episodes it plays."""
+
+    name: str
+    seats: Mapping[int, Negotiator]
+
+
+def play_pair(config: BargainingConfig, agent: Player, partner: Player, seeds: Seeds) -> Episodes:
+    """The first episode of each of these seeds, both sides played by negotiators."""
+    parts = []
+    for begin in range(0, len(seeds), CHUNK):
+        batch = opened(config, seeds[begin : begin + CHUNK], two_player=True)
+        charges = play_out_pair(batch, agent, partner)
+        payoff = batch.state["payoff"]
+        parts.append(Episodes.of(batch, payoff[:, AGENT] - charges[AGENT], payoff[:, PARTNER] - charges[PARTNER]))
+    return Episodes.joined(parts)
+
+
+def play_out_pair(batch: BargainingBatch, agent: Player, partner: Player) -> NDArray[np.float64]:
+    """Play every episode of a two-player batch to its end; what both sides paid for their moves, (2, N)."""
+    seats = [Seat(player.name, player.seats[side], batch, side) for side, player in enumerate((agent, partner))]
+    charges = np.zeros((2, batch.size))
+    side = PARTNER  # it makes its openings first, so that from then on all episodes wait for the same side
+    while (going := batch.state["outcome"] == ONGOING).any():
+        waiting = going & ((batch.state["opener"] + batch.state["turn"]) % 2 == side)
+        if waiting.any():
+            charges[side] += seats[side].move(waiting)
+        side = 1 - side
+    return charges

@@ -1,15 +1,15 @@
-"""What hints are worth: seeded episodes in which the agent does at every move what the hint says.
+"""What hints are worth: seeded episodes in which the agent follows the hint at every move.
 
-Where there is no hint, or it was rejected, the agent does as the negotiator `agree_first`: AGREE where it can, else ask for everything.
-All providers play the same seeds, so their differences are those of their advice. Three questions are answered for each:
+Where there is no hint, or it was rejected, the agent plays as `agree_first`: AGREE where it can, else ask for everything. All providers
+play the same seeds. Three questions are answered for each:
 
 - *Is it legal?* Hints given over hints asked for, and why the others were not.
 - *Is it what the plan says?* The Bayes plan is asked at the same moments: same act; same act and share; and `value_kept`, what the hinted
   moves are worth to an agent that keeps to the plan afterwards, over what the plan's own are (`plan_values.py`). Over the hints given.
 - *What does following it earn?* Σ reward / Σ maximum, and Σ reward over that of the plan followed on the same episodes.
 
-Rates and ratios are those of sums over episodes, with intervals from resampling episodes. What was asked of a language model is counted by
-replies: every different prompt of a batch once, with the tokens and seconds that it took when it was asked, cached or not.
+Rates and ratios are those of sums over episodes, with intervals from resampling episodes. The cost of a language model is counted by
+replies: every different prompt of a batch once, with the tokens and seconds of its first answer, cached or not.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from edgeworth.agents.negotiators.agree_first import AgreeFirst
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import FallbackUsed, InvalidOption, UnknownName
-from edgeworth.evaluation.episodes import Episodes, play_seeds, seeds_with
+from edgeworth.evaluation.episodes import Episodes, consecutive, play_seeds, seeds_with
 from edgeworth.evaluation.plan_values import PlanValues
-from edgeworth.evaluation.statistics import Estimate, ratio
+from edgeworth.evaluation.statistics import Estimate, ratio, ratio_or_none
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hints import Hint, HintProvider, Hints
+from edgeworth.games.bargaining.hints import HintProvider, Hints
+from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.games.bargaining.vocabulary import ONGOING
-from edgeworth.llm.client import QUANTILES, Completion, Messages, Reply, quantile
+from edgeworth.llm.client import QUANTILES, Completion, quantile
 from edgeworth.progress import Progress, silent
 from edgeworth.training.pocket_hints import held_out
 
@@ -50,9 +51,8 @@ QUANTITY = (
 )
 WITHOUT_HINT = "agree_first: AGREE where possible, else ask for everything"
 
-Counts = NDArray[np.float64]
 FREE_TEMPERATURE = 1.0
-"""At which a model is asked when nothing is to hold it."""
+"""The temperature of a model that is asked without constraints."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Cost:
     """What was asked of a language model."""
 
     replies: int = 0
-    """Prompts that were put, each different one of a batch once."""
+    """Prompts that were asked, each different one of a batch once."""
     distinct_prompts: int = 0
     """Different prompts over all batches."""
     cached: int = 0
@@ -107,7 +107,7 @@ class HintMeasure:
     rejections: dict[str, int]
     cost: Cost
     notes: tuple[str, ...] = ()
-    """What stood in for what was asked, and why something could not be measured."""
+    """Fallbacks that were used, and why something could not be measured."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -120,7 +120,7 @@ def choose_seeds(config: BargainingConfig, contexts: str, episodes: int, seed: i
         raise UnknownName("kind of contexts", contexts, CONTEXTS)
     if contexts == "held_out":
         return seeds_with(config, held_out, episodes, seed)
-    return np.arange(seed, seed + episodes, dtype=np.int64)
+    return consecutive(seed, episodes)
 
 
 def measure_hints(
@@ -133,21 +133,21 @@ def measure_hints(
     notes = () if why_none is None else (why_none,)
     measures = []
     for adviser in advisers:
-        with _noting_fallbacks() as told:
+        with _noting_fallbacks() as fallbacks:
             adviser.provider.check(BargainingBatch(config, 1))
             followed = _follow(config, adviser, plan, values, seeds, progress)
-        measures.append(_measured(adviser, followed, by_plan, (*told, *notes)))
+        measures.append(_measured(adviser, followed, by_plan, (*fallbacks, *notes)))
     return measures
 
 
 @contextmanager
 def _noting_fallbacks() -> Iterator[list[str]]:
-    """What is said of fallbacks meanwhile; other warnings go their way."""
+    """Collects the messages of fallbacks; other warnings are raised again at the end."""
     notes: list[str] = []
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield notes
-    for warning in told:
+    for warning in caught:
         if issubclass(warning.category, FallbackUsed):
             notes.append(str(warning.message))
         else:
@@ -176,7 +176,7 @@ class Tally:
 
 
 class Follower:
-    """A negotiator that does what the hints say, and keeps a tally."""
+    """A negotiator that follows the hints and keeps a tally."""
 
     knows_partner: ClassVar[bool] = False
 
@@ -204,19 +204,17 @@ class Follower:
         return laid_out(batch, due, consulted)
 
     def _compare(self, batch: BargainingBatch, hints: Hints, planned: Hints) -> None:
-        """Lay every hint beside the plan's move at the same moment."""
+        """Compare every hint with the plan's move at the same moment."""
         tally, both = self.tally, hints.given & planned.given
         same_act = both & (hints.acts == planned.acts)
         tally.compared += both
         tally.same_act += same_act
         tally.same_move += same_act & (hints.shares == planned.shares).all(axis=1)
-        for slot in np.flatnonzero(both).tolist() if self.values is not None else ():
-            tally.hint_value[slot] += self._value(batch, slot, hints.at(slot))
-            tally.plan_value[slot] += self._value(batch, slot, planned.at(slot))
-
-    def _value(self, batch: BargainingBatch, slot: int, hint: Hint | None) -> float:
-        assert self.values is not None and hint is not None
-        return self.values.value(batch, slot, (int(hint.act), hint.share))
+        if self.values is not None:
+            for sums, source in ((tally.hint_value, hints), (tally.plan_value, planned)):
+                acts, shares = source.acts, source.shares
+                for slot in np.flatnonzero(both).tolist():
+                    sums[slot] += self.values.value(batch, slot, (int(acts[slot]), triple_of(shares[slot])))
 
 
 @dataclass(frozen=True)
@@ -226,7 +224,7 @@ class Followed:
     episodes: Episodes
     tallies: tuple[Tally, ...]
 
-    def by_episode(self, name: str) -> Counts:
+    def by_episode(self, name: str) -> NDArray[np.float64]:
         """One of the tallies' columns over all episodes."""
         return np.concatenate([getattr(tally, name) for tally in self.tallies])
 
@@ -267,17 +265,17 @@ def _measured(adviser: Adviser, followed: Followed, by_plan: Episodes | None, no
         same_move=_rate(column("same_move"), column("compared")),
         value_kept=_rate(column("hint_value"), column("plan_value")),
         share_of_maximum=ratio(episodes.reward, episodes.maximum),
-        over_bayes=None if by_plan is None else _rate(episodes.reward, by_plan.reward, everywhere=True),
+        over_bayes=None if by_plan is None else ratio_or_none(episodes.reward, by_plan.reward),
         rejections=dict(sorted(sum((tally.rejections for tally in followed.tallies), Counter[str]()).items())),
         cost=_cost([each for tally in followed.tallies for each in tally.consultations]),
         notes=notes,
     )
 
 
-def _rate(parts: Counts, wholes: Counts, everywhere: bool = False) -> Estimate | None:
-    """Σ part / Σ whole over the episodes that have a whole, or over all of them; None where there is nothing to divide by."""
-    there = np.ones(len(wholes), np.bool_) if everywhere else wholes > 0.0
-    return ratio(parts[there], wholes[there]) if wholes[there].sum() > 0.0 else None
+def _rate(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Estimate | None:
+    """Σ part / Σ whole over the episodes that have a whole; None where none has."""
+    there = wholes > 0.0
+    return ratio_or_none(parts[there], wholes[there])
 
 
 def _cost(consultations: Sequence[Consultation]) -> Cost:
@@ -287,17 +285,9 @@ def _cost(consultations: Sequence[Consultation]) -> Cost:
     seconds = sorted(reply.seconds for reply in came)
     return Cost(
         replies=len(consultations),
-        distinct_prompts=len({_text(each.messages) for each in consultations}),
-        cached=sum(_is_cached(each.reply) for each in consultations),
+        distinct_prompts=len({tuple(message.content for message in each.messages) for each in consultations}),
+        cached=sum(reply.cached for reply in came),
         prompt_tokens=float(np.mean([reply.prompt_tokens for reply in came])) if came else None,
         completion_tokens=float(np.mean([reply.completion_tokens for reply in came])) if came else None,
         latency={name: quantile(seconds, share) for name, share in QUANTILES.items()} if came else {},
     )
-
-
-def _is_cached(reply: Reply) -> bool:
-    return isinstance(reply, Completion) and reply.cached
-
-
-def _text(messages: Messages) -> str:
-    return "\n".join(message.content for message in messages)

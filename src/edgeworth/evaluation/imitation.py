@@ -22,9 +22,8 @@ from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.random import RandomLegal
 from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.config import BargainingConfig
-from edgeworth.evaluation.deals import deal_quality
 from edgeworth.evaluation.episodes import play_episodes
-from edgeworth.evaluation.negotiators import Ends, measured
+from edgeworth.evaluation.negotiators import Ends, deal_quality, measured
 from edgeworth.evaluation.statistics import Estimate, mean, ratio
 from edgeworth.games.bargaining.dialogue_lines import Dialogue
 from edgeworth.games.bargaining.dialogue_moves import LeftOut, Source, TalkMoves

@@ -1,6 +1,6 @@
-"""Learning curves over seeds: the histories of several runs, those that differ only in the seed side by side.
+"""Learning curves over seeds: the histories of runs that differ only in the seed, put together; and how soon a run reaches a level.
 
-Runs of a group are read off at common steps, between their own lines by interpolation; the curve is the mean over seeds, the band reaches
+Runs of a group are read off at common steps, interpolated between their own lines; the curve is the mean over seeds, the band reaches
 from the lowest to the highest. Times are those of the run itself, saving and logging not counted.
 """
 
@@ -23,6 +23,10 @@ POINTS = 200
 MEASURES = ("share_of_maximum", "reward", "deal_rate")
 UNIMPORTANT = ("seed", "logging", "device")
 """Settings in which runs of one group may differ."""
+SMOOTHED = 5
+"""Lines of a log in a running mean."""
+FINAL = 0.05
+"""The part of a curve, at its end, that is its final score."""
 
 
 @dataclass(frozen=True)
@@ -85,3 +89,29 @@ def _read_off(lines: list[Line], measure: str, steps: NDArray[np.float64]) -> ND
     there = [(float(line[STEP]), float(line[measure])) for line in lines if np.isfinite(float(line[measure]))]
     at, values = np.array(there).T if there else (np.zeros(1), np.full(1, np.nan))
     return np.asarray(np.interp(steps, at, values))
+
+
+# How soon a level is reached
+
+
+def smoothed(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The learning curve of a run: moves, and a running mean of the share of the maximum over the lines up to there."""
+    lines = [(float(line[STEP]), float(line["share_of_maximum"])) for line in read_history(folder)]
+    steps, share = np.array([line for line in lines if np.isfinite(line[1])]).reshape(-1, 2).T
+    sums = np.cumsum(np.concatenate([[0.0], share]))
+    ends = np.arange(1, len(share) + 1)
+    begins = np.maximum(ends - SMOOTHED, 0)
+    return steps, (sums[ends] - sums[begins]) / (ends - begins)
+
+
+def final_score(folder: Path) -> float:
+    """What the learning curve of a run ends with."""
+    steps, share = smoothed(folder)
+    return float(share[steps >= (1.0 - FINAL) * steps[-1]].mean())
+
+
+def moves_to_reach(folder: Path, level: float) -> float | None:
+    """The moves until the learning curve of a run first reaches a level, if it does."""
+    steps, share = smoothed(folder)
+    there = np.flatnonzero(share >= level)
+    return float(steps[there[0]]) if there.size else None

@@ -1,7 +1,7 @@
-"""How good a negotiator is: seeded episodes, every measure with its interval, between the floor of random play and blind Bayes.
+"""How good a negotiator is: seeded episodes, every measure with its interval, on a scale from random play to blind Bayes.
 
-All agents play the same seeds, so that they meet the same pools, partners and chances; what they differ by is their own doing. The
-yardsticks of the scale are played on the first of these seeds: random legal play is 0, the best blind plan is 1. The measures:
+All agents play the same seeds, so that pools, partners and chances are the same for all. The ends of the scale are played on the first of
+these seeds: random legal play is 0, the best blind plan is 1. The measures:
 
 | measure | over episodes |
 |---|---|
@@ -21,26 +21,73 @@ Intervals are 95 % bootstraps over episodes.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.bayes import Bayes
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.random import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.deals import deal_quality
 from edgeworth.evaluation.episodes import Episodes, play_episodes
-from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, ratio
+from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, ratio, ratio_or_none
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
+from edgeworth.games.bargaining.frontier import all_shares
+from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.progress import Progress, silent
 
 QUANTITY = (
     "reward, advantage, regret in points per episode; share_of_maximum: sum of rewards / sum of the agent's maxima; normalised_score:"
     " random legal play = 0, blind Bayes plan = 1, on the first episodes; 95 % bootstrap intervals over episodes"
 )
+
+
+Numbers = NDArray[np.int64]
+
+
+# Deals
+
+
+class DealQuality(NamedTuple):
+    """How good deals are for both sides together, one entry per episode; where there was no deal, False and 0."""
+
+    pareto: NDArray[np.bool_]
+    """Whether no division is better for one side and no worse for the other."""
+    nash: NDArray[np.float64]
+    """The Nash product of the deal: the product of both sides' gains over no deal."""
+    best_nash: NDArray[np.float64]
+    """The largest Nash product of all divisions."""
+
+
+def deal_quality(contexts: Numbers, deals: Numbers, agreed: NDArray[np.bool_], reservation: tuple[float, float]) -> DealQuality:
+    """The quality of every deal, given contexts (n, 9), the agent's shares (n, 3), and what no deal pays as shares of the maxima.
+
+    Contexts with the same pool share their list of divisions.
+    """
+    pareto, nash, best = np.zeros(len(contexts), np.bool_), np.zeros(len(contexts)), np.zeros(len(contexts))
+    pools, which = np.unique(contexts[:, :3], axis=0, return_inverse=True)
+    for number, pool in enumerate(pools):
+        rows = np.flatnonzero(which == number)
+        mine_each, theirs_each = contexts[rows, 3:6], contexts[rows, 6:9]
+        shares = all_shares(triple_of(pool))
+        mine, theirs = mine_each @ shares.T, theirs_each @ (pool - shares).T
+        deal_mine, deal_theirs = (deals[rows] * mine_each).sum(1)[:, None], ((pool - deals[rows]) * theirs_each).sum(1)[:, None]
+        better = (mine >= deal_mine) & (theirs >= deal_theirs) & ((mine > deal_mine) | (theirs > deal_theirs))
+        pareto[rows] = agreed[rows] & ~better.any(axis=1)
+        floors = reservation[0] * (mine_each @ pool)[:, None], reservation[1] * (theirs_each @ pool)[:, None]
+        nash[rows] = np.where(agreed[rows], _product(deal_mine, deal_theirs, *floors)[:, 0], 0.0)
+        best[rows] = _product(mine, theirs, *floors).max(axis=1)
+    return DealQuality(pareto, nash, best)
+
+
+def _product(mine: Numbers, theirs: Numbers, my_floor: NDArray[np.float64], their_floor: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.maximum(0.0, mine - my_floor) * np.maximum(0.0, theirs - their_floor))
+
+
+# Measures
 
 
 @dataclass(frozen=True)
@@ -115,7 +162,7 @@ def play_ends(config: BargainingConfig, episodes: int, seed: int, progress: Prog
 
 
 def played(config: BargainingConfig, negotiator: Negotiator, name: str, episodes: int, seed: int, progress: Progress = silent) -> Episodes:
-    """Play seeded episodes and tell how far it is."""
+    """Play seeded episodes and report how far it is."""
     done = 0
 
     def count(more: int) -> None:
@@ -123,40 +170,35 @@ def played(config: BargainingConfig, negotiator: Negotiator, name: str, episodes
         done += more
         progress(name, done, episodes)
 
-    progress(name, 0, episodes)
+    count(0)
     return play_episodes(config, negotiator, episodes, seed, count)
+
+
+def play_measures(episodes: Episodes, reservation: tuple[float, float]) -> dict[str, Estimate | None]:
+    """The measures that any episodes have, whoever the other side was; None where nothing can be divided by."""
+    quality, agreed = deal_quality(episodes.contexts, episodes.deal, episodes.agreed, reservation), episodes.agreed
+    return {
+        "share_of_maximum": ratio(episodes.reward, episodes.maximum),
+        "deal_rate": mean(agreed.astype(np.float64)),
+        "pareto_rate": mean(quality.pareto[agreed].astype(np.float64)) if agreed.any() else None,
+        "nash_ratio": ratio_or_none(quality.nash, quality.best_nash),
+        "length": mean(episodes.turns.astype(np.float64)),
+    }
 
 
 def measured(agent: str, config: BargainingConfig, episodes: Episodes, ends: Ends) -> Evaluation:
     """Every measure of an agent's episodes."""
-    quality = deal_quality(episodes.contexts, episodes.deal, episodes.agreed, config.reservation)
-    agreed = episodes.agreed.astype(np.float64)
-    head = episodes.first(ends.episodes)
+    head, (random, bayes) = episodes.first(ends.episodes), (ends.random, ends.bayes)
     return Evaluation(
         agent=agent,
-        episodes=len(agreed),
+        episodes=len(episodes.reward),
         yardstick_episodes=ends.episodes,
         reward=mean(episodes.reward),
-        share_of_maximum=ratio(episodes.reward, episodes.maximum),
-        normalised_score=_score(head, ends),
-        deal_rate=mean(agreed),
-        pareto_rate=ratio(quality.pareto[episodes.agreed].astype(np.float64), np.ones(int(agreed.sum()))) if agreed.any() else None,
-        nash_ratio=_safe_ratio(quality.nash, quality.best_nash),
         advantage=paired_difference(episodes.reward, episodes.partner_reward),
-        length=mean(episodes.turns.astype(np.float64)),
-        regret=None if ends.bayes is None else paired_difference(ends.bayes.reward, head.reward),
+        normalised_score=None if bayes is None else ratio_or_none(head.reward - random.reward, bayes.reward - random.reward),
+        regret=None if bayes is None else paired_difference(bayes.reward, head.reward),
+        **play_measures(episodes, config.reservation),  # type: ignore[arg-type]
     )
-
-
-def _score(episodes: Episodes, ends: Ends) -> Estimate | None:
-    """Where the agent stands between the ends of the scale."""
-    if ends.bayes is None:
-        return None
-    return _safe_ratio(episodes.reward - ends.random.reward, ends.bayes.reward - ends.random.reward)
-
-
-def _safe_ratio(parts: Any, wholes: Any) -> Estimate | None:
-    return ratio(parts, wholes) if wholes.sum() > 0.0 else None
 
 
 def compared(first: Evaluation, second: Evaluation, one: Episodes, other: Episodes) -> Comparison:

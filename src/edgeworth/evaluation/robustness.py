@@ -1,7 +1,10 @@
 """Which conclusions about mechanisms survive when the constants of the market model are wrong by a factor of two.
 
-First every numeric constant is halved and doubled, and ranked by how much that moves R for a fixed set of mechanisms over the stages. Then
-the most influential ones are halved and doubled again, one at a time, and in each such world the conclusions of the calibrated market
+First every numeric constant is halved and doubled, and ranked by how much that moves R for a fixed set of mechanisms over the stages. The
+constants are read from the model's dataclasses. A number between one half and one is taken for a share: its distance to one is halved and
+doubled, since twice a share means nothing.
+
+Then the most influential ones are halved and doubled again, one at a time, and in each such world the conclusions of the calibrated market
 are drawn anew: which auction format is best at which stage (the best constant of each format, searched again from the calibrated one),
 what each field does to the best mechanism, and what allowing rings costs. A conclusion survives in a world where its effect has the
 same sign, clearly (the 95 % interval excludes zero); it is reversed where the other sign is clear.
@@ -9,21 +12,29 @@ same sign, clearly (the 95 % interval excludes zero); it is reversed where the o
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from edgeworth.agents.designers.bundled import bundled_file, bundled_mechanism, bundled_name, format_folder
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.designers.bundled import bundled_file, bundled_mechanism, bundled_name, format_folder, mechanism_names
 from edgeworth.agents.designers.search import SearchBudget, mean_scores, search_mechanism
-from edgeworth.evaluation.model_constants import CALIBRATED, STAGES, Constant, World, rank_constants, worlds_of
+from edgeworth.config import AuctionConfig
+from edgeworth.errors import EdgeworthError
 from edgeworth.evaluation.statistics import Estimate, paired_difference
 from edgeworth.games.auction.action import CHOICES, FLAGS, NUMBERS, DaedalusAction, action_of, mechanism_rows, read_mechanisms
 from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.model import MarketModel
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES
 from edgeworth.progress import Progress, silent
 
+STAGES = ("0", "1", "2", "3", "4")
 RING_STAGES = ("3", "4")
+FACTORS = (0.5, 2.0)
 LEVELS = {"reserve_price": (0.0, 0.3, 0.6)}
 PENALTY_LEVELS = (0.0, 1.0, 3.0)
 """Levels of a number: none, some, much. Its effects are those of the two steps up."""
@@ -57,6 +68,101 @@ QUICK = RobustnessBudget(
     markets=20,
 )
 """For trying the command out: a minute, and numbers that mean nothing."""
+
+
+# Worlds
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number of the market model by its place, such as `ring.overbid` or `bidders.dropout.entry_cost`."""
+
+    path: str
+    value: float | int | tuple[float, ...]
+
+    def moved(self, factor: float) -> Options | None:
+        """The model's options in which it is scaled; None where that changes nothing or is refused."""
+        value = _scaled(self.value, factor)
+        options: Any = value
+        for name in reversed(self.path.split(".")):
+            options = {name: options}
+        try:
+            changed = MarketModel.from_options(options)
+        except EdgeworthError:
+            return None
+        return dict(options) if changed != MarketModel() else None
+
+
+def _scaled(value: Any, factor: float) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_scaled(entry, factor) for entry in value)
+    scaled = 1.0 - (1.0 - value) * factor if 0.5 < value < 1.0 else value * factor
+    return round(scaled) if isinstance(value, int) else scaled
+
+
+def constants_of(settings: Any, path: str = "") -> Iterator[Constant]:
+    """Every number of a settings dataclass that scaling can change, groups within groups."""
+    for field in dataclasses.fields(settings):
+        value, place = getattr(settings, field.name), f"{path}{field.name}"
+        if dataclasses.is_dataclass(value):
+            yield from constants_of(value, f"{place}.")
+        elif is_number(value) or (isinstance(value, tuple) and any(map(is_number, value))):
+            yield Constant(place, value)
+
+
+def is_number(value: object) -> bool:
+    """Whether scaling changes it: a number that is no flag and not zero."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value != 0
+
+
+@dataclass(frozen=True)
+class World:
+    """A market with one constant moved; the calibrated one has none."""
+
+    name: str
+    options: Options
+
+    def config(self, stage: str) -> AuctionConfig:
+        """A stage of this world."""
+        return AuctionConfig(stage=stage, model=self.options)
+
+
+CALIBRATED = World("calibrated", {})
+
+
+def rank_constants(markets: int, seed: int, progress: Progress = silent) -> list[tuple[Constant, float]]:
+    """Every constant with its influence: the mean change of R, over mechanisms and stages, when it is halved or doubled; most first."""
+    mechanisms = mechanism_rows([bundled_mechanism(name) for name in mechanism_names()])
+
+    def table(options: Options) -> NDArray[np.float64]:
+        return np.stack([mean_scores(mechanisms, World("", options).config(stage), markets, seed).mean(axis=1) for stage in STAGES])
+
+    base, constants, found = table({}), list(constants_of(MarketModel())), []
+    for place, constant in enumerate(constants):
+        moves = [options for factor in FACTORS if (options := constant.moved(factor)) is not None]
+        influence = max((float(np.abs(table(options) - base).mean()) for options in moves), default=0.0)
+        found.append((constant, influence))
+        progress(constant.path, place + 1, len(constants))
+    return sorted(found, key=lambda entry: -entry[1])
+
+
+def worlds_of(constants: list[Constant]) -> list[World]:
+    """Two worlds for every constant, where the model allows them."""
+    found = []
+    for constant, factor in itertools.product(constants, FACTORS):
+        options = constant.moved(factor)
+        if options is not None:
+            found.append(World(f"{constant.path} {_change_text(constant.value, factor)}", options))
+    return found
+
+
+def _change_text(value: Any, factor: float) -> str:
+    return f"× {factor:g}" if isinstance(value, tuple) else f"{value:g} → {_scaled(value, factor):g}"
+
+
+# Effects
 
 
 def start_of(stage: str) -> Rows:
@@ -98,6 +204,9 @@ def effects_at(world: World, stage: str, budget: RobustnessBudget, seed: int) ->
     played = dict(zip(distinct, mean_scores(mechanism_rows(distinct), config, budget.markets, seed), strict=True))
     effects |= {name: paired_difference(played[with_it], played[without]) for name, (with_it, without) in pairs.items()}
     return effects, {name: float(formats[place].mean()) for place, name in enumerate(AUCTION_TYPES)}
+
+
+# Conclusions
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""What self-play comes to: pool and naive, several seeds each, in the classic game and in one of three moves.
+"""What self-play achieves: pool and naive, several seeds each, in the classic game and in one of three moves.
 
 Every agent is trained, then frozen, and from then on makes its likeliest moves. It plays itself in the two-player game; a best response is
-trained against it, and where the talks are short the exact one is computed (`exploitability.py`); and it plays opponents that it has never
-met: partners of the rules, the clone of people, and the agent of another seed. The expert in the box, which learnt against the heuristic
-partner alone, is measured beside them. All play the same seeds. Runs have folders of their own, so a report that was interrupted goes on
-where it stopped.
+trained against it, and where episodes are short the exact one is computed (`exploitability.py`); and it plays opponents that it did not
+train with: partners of the rules, the clone of people, and the agent of another seed. The bundled expert, which was trained against the
+heuristic partner alone, is measured too. All play the same seeds. Every run has its own folder, so an interrupted report goes on where it
+stopped.
 
 Means over training seeds come with a 95 % t interval over seeds, single seeds with a 95 % bootstrap interval over episodes.
 """
@@ -21,16 +21,14 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.boxed import FOLDER
 from edgeworth.agents.negotiators.learned import Learned
-from edgeworth.agents.policy_layout import PolicyShape
-from edgeworth.evaluation.deals import deal_quality
-from edgeworth.evaluation.episodes import Episodes, play_seeds
+from edgeworth.evaluation.episodes import Episodes, Player, consecutive, opened, play_pair, play_seeds
 from edgeworth.evaluation.exploitability import LONGEST, both_roles, exact_gains, last_offer_share, trained_gains
-from edgeworth.evaluation.pairs import Player, laid_table, play_pair
-from edgeworth.evaluation.statistics import Estimate, as_json, mean, over_seeds, ratio
-from edgeworth.evaluation.study import Cell, Study, game_of_cell, run_folder, train_all, training_facts
+from edgeworth.evaluation.negotiators import play_measures
+from edgeworth.evaluation.statistics import Estimate, as_json, over_seeds, ratio
+from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, run_folder, train_all, training_facts
+from edgeworth.evaluation.study_report import write_network
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Side
 from edgeworth.progress import Progress, silent
-from edgeworth.runlog import CHECKPOINTS, LAST, Checkpoint, read_checkpoint, write_checkpoint
 from edgeworth.training.settings import merged
 
 QUANTITY = (
@@ -43,18 +41,18 @@ GAMES: dict[str, dict[str, Any]] = {
     "classic": {"env": {"scenario": "classic"}},
     "short": {"env": {"scenario": "classic", "max_turns": LONGEST}, "num_train_steps": 4_000_000, "self_play": {"snapshot_every": 250_000}},
 }
-"""The classic game, and the same talks with three moves, whose best response can be computed."""
+"""The classic game, and the same game with three moves, whose best response can be computed."""
 KINDS: dict[str, dict[str, Any]] = {"pool": {}, "naive": {"self_play": {"past_selves": 0, "latest": 1.0}}}
 BOXED = ("pool", "classic")
-"""Whose first seed goes into the box."""
+"""The kind and the game whose first seed is bundled."""
 OPPONENTS = ("heuristic", "conceder", "human_clone")
-"""Whom nobody has met while learning."""
+"""Opponents that no agent was trained with."""
 STRANGER = "another_seed"
 LAST_OFFERS = 2_000
 """Most contexts for which the last offer's value is computed."""
 EXPERT, EXPERTS_GAME = "expert", "classic"
 """The reference, and the game in which it was trained."""
-OF_TALKS = ("share_of_maximum", "opener_share", "responder_share", "deal_rate", "pareto_rate", "nash_ratio", "length")
+WITH_ITSELF = ("share_of_maximum", "opener_share", "responder_share", "deal_rate", "pareto_rate", "nash_ratio", "length")
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class Plan:
     @property
     def played(self) -> NDArray[np.int64]:
         """The seeds of the episodes."""
-        return np.arange(self.evaluation_seed, self.evaluation_seed + self.episodes, dtype=np.int64)
+        return consecutive(self.evaluation_seed, self.episodes)
 
 
 # Training
@@ -92,12 +90,7 @@ def response_cell(kind: str, game: str, agent: Path, plan: Plan) -> Cell:
     return Cell(f"best response to {kind}, {game}", CONFIG, change)
 
 
-def checkpoint_of(runs: Path, cell: Cell, seed: int) -> Path:
-    """The last checkpoint of a run."""
-    return run_folder(runs, cell, seed) / CHECKPOINTS / LAST
-
-
-def train(plan: Plan, runs: Path, workers: int, progress: Progress = silent) -> dict[tuple[str, str, int], Path]:
+def train_agents(plan: Plan, runs: Path, workers: int, progress: Progress = silent) -> dict[tuple[str, str, int], Path]:
     """Train all agents, then a best response to each; returns the responses' checkpoints by kind, game and seed."""
     pairs = [(kind, game) for game in GAMES for kind in KINDS]
     about = "self-play"
@@ -124,30 +117,24 @@ class Measured:
 
 
 def player(checkpoint: Path) -> Player:
-    """A frozen agent, able to take either chair."""
+    """A frozen agent, for either seat."""
     return Player(str(checkpoint), {side: Learned(checkpoint) for side in (AGENT, PARTNER)})
 
 
-def talks_with_itself(episodes: Episodes, opened: NDArray[np.bool_], reservation: tuple[float, float]) -> dict[str, Estimate | None]:
-    """Every measure of an agent's talks with itself; `opened` says where the agent, not the partner, spoke first."""
-    quality, agreed = deal_quality(episodes.contexts, episodes.deal, episodes.agreed, reservation), episodes.agreed
-    return {
-        "share_of_maximum": ratio(episodes.reward, episodes.maximum),
-        "opener_share": ratio(episodes.reward[opened], episodes.maximum[opened]),
-        "responder_share": ratio(episodes.reward[~opened], episodes.maximum[~opened]),
-        "deal_rate": mean(agreed.astype(np.float64)),
-        "pareto_rate": mean(quality.pareto[agreed].astype(np.float64)) if agreed.any() else None,
-        "nash_ratio": ratio(quality.nash, quality.best_nash),
-        "length": mean(episodes.turns.astype(np.float64)),
-    }
+def play_with_itself(episodes: Episodes, opener: NDArray[np.bool_], reservation: tuple[float, float]) -> dict[str, Estimate | None]:
+    """Every measure of an agent's play with itself; `opener` says where the agent, not the partner, makes the first move."""
+    found = play_measures(episodes, reservation)
+    found["opener_share"] = ratio(episodes.reward[opener], episodes.maximum[opener])
+    found["responder_share"] = ratio(episodes.reward[~opener], episodes.maximum[~opener])
+    return {name: found[name] for name in WITH_ITSELF}
 
 
 def measure_agent(plan: Plan, cell: Cell, agent: Path, stranger: Path | None, response: Path) -> Measured:
     """All numbers of one agent."""
     game, seeds = game_of_cell(cell), plan.played
     itself = play_pair(game, player(agent), player(agent), seeds)
-    opened = laid_table(game, seeds).state["opener"] == AGENT
-    numbers = talks_with_itself(itself, opened, game.reservation)
+    opener = opened(game, seeds, two_player=True).state["opener"] == AGENT
+    numbers = play_with_itself(itself, opener, game.reservation)
     gains = trained_gains(play_pair(game, player(response), player(agent), seeds), itself)
     against = {name: play_seeds(replace(game, partner=name), Learned(agent), seeds) for name in OPPONENTS}
     if stranger is not None:
@@ -193,7 +180,7 @@ def measure(plan: Plan, runs: Path, responses: Mapping[tuple[str, str, int], Pat
 
 def summary(plan: Plan, cell: Cell, runs: Path, agents: Sequence[Measured]) -> dict[str, Any]:
     """One kind of self-play in one game: means over seeds, and every seed."""
-    names = (*OF_TALKS, "exploitability_trained", "exploitability_exact")
+    names = (*WITH_ITSELF, "exploitability_trained", "exploitability_exact")
     return {
         **{name: _over([one.row[name] for one in agents]) for name in names},
         "against": {name: _over([one.row["against"][name] for one in agents]) for name in agents[0].against},
@@ -205,7 +192,7 @@ def summary(plan: Plan, cell: Cell, runs: Path, agents: Sequence[Measured]) -> d
 
 
 def head_to_head(plan: Plan, runs: Path, game: str) -> dict[str, Any]:
-    """What the pool's agents earn less what naive ones do, each pair of one seed at one table."""
+    """What the pool's agents earn less what naive ones do, when the two of the same seed play each other."""
     config = game_of_cell(cell_of("pool", game))
     won = []
     for seed in plan.seeds:
@@ -216,7 +203,7 @@ def head_to_head(plan: Plan, runs: Path, game: str) -> dict[str, Any]:
 
 
 def reference(plan: Plan, response: Path) -> dict[str, Any]:
-    """The expert in the box, measured like the others."""
+    """The bundled expert, measured like the others."""
     cell = cell_of("pool", EXPERTS_GAME)
     return {"name": EXPERT, "game": EXPERTS_GAME, **measure_agent(plan, cell, FOLDER / EXPERTS_GAME, None, response).row}
 
@@ -248,7 +235,7 @@ def _over(numbers: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
 
 def run_report(plan: Plan, runs: Path, workers: int, progress: Progress = silent) -> dict[str, Any]:
     """Train, freeze, exploit and compare; a dictionary for JSON."""
-    responses = train(plan, runs, workers, progress)
+    responses = train_agents(plan, runs, workers, progress)
     classic = game_of_cell(cell_of("pool", EXPERTS_GAME))
     return {
         "quantity": QUANTITY,
@@ -266,7 +253,6 @@ def run_report(plan: Plan, runs: Path, workers: int, progress: Progress = silent
 def put_into_box(plan: Plan, runs: Path, result: Mapping[str, Any], box: Path, command: str) -> None:
     """Write the network of the pool's first seed in the classic game, with its card."""
     kind, game = BOXED
-    kept = read_checkpoint(checkpoint_of(runs, cell_of(kind, game), plan.seeds[0]))
     row = next(row for row in result["games"] if row["game"] == game)["kinds"][kind]
     card = {
         "what": f"A negotiator that learnt by self-play with a pool of past selves, both sides of the table, in the scenario {game}.",
@@ -278,6 +264,4 @@ def put_into_box(plan: Plan, runs: Path, result: Mapping[str, Any], box: Path, c
         "quantity": result["quantity"],
         **{name: value for name, value in row["seeds"][0].items() if value is not None},
     }
-    facts = {name: value for name, value in kept.facts.items() if name not in ("progress", "digest")}
-    network = {name: kept.tensors[name] for name in PolicyShape(**kept.facts["shape"]).tensors()}
-    write_checkpoint(box, Checkpoint(network, {**facts, "card": card}))
+    write_network(box, checkpoint_of(runs, cell_of(kind, game), plan.seeds[0]), card)

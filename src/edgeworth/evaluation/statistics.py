@@ -1,6 +1,6 @@
-"""Numbers over episodes: an estimate, its interval, the sample size and the seeds, always together.
+"""Numbers over episodes: an estimate, its interval and the sample size, always together.
 
-Intervals are percentile bootstraps over episodes, with a seed of their own, so that a table regenerates to the digit.
+Intervals are percentile bootstraps over episodes, with a fixed seed, so that a table regenerates to the digit.
 """
 
 from __future__ import annotations
@@ -65,18 +65,23 @@ def ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64], se
     return Estimate(float(numerators.sum() / denominators.sum()), float(low), float(high), n)
 
 
+def ratio_or_none(numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int = 0) -> Estimate | None:
+    """Σ numerator / Σ denominator, or None where there is nothing to divide by."""
+    return ratio(numerators, denominators, seed) if denominators.sum() > 0.0 else None
+
+
 def mean(values: NDArray[np.float64], seed: int = 0) -> Estimate:
     """The mean over episodes."""
     return ratio(values, np.ones(len(values)), seed)
 
 
 def paired_difference(values: NDArray[np.float64], others: NDArray[np.float64], seed: int = 0) -> Estimate:
-    """The mean of value less other, episode by episode: what two plays of the same seeds differ by."""
+    """The mean of value less other, episode by episode, for two plays of the same seeds."""
     return mean(values - others, seed)
 
 
 def over_seeds(values: Sequence[float]) -> Estimate:
-    """The mean over training seeds with a t interval, since there are few; of one seed the interval is not known."""
+    """The mean over training seeds with a t interval, since there are few; with one seed the interval is unknown."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     n, middle = len(values), float(np.mean(values))
@@ -87,7 +92,7 @@ def over_seeds(values: Sequence[float]) -> Estimate:
 
 
 def resampled_sums(values: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
-    """Sums over episodes of many quantities (n, m) in every resample, (RESAMPLES, m): those of `ratio`, the same for all of them."""
+    """Sums over episodes of many quantities (n, m) in every resample, (RESAMPLES, m); the resamples are those of `ratio`."""
     n = len(values)
     blocks = []
     for rows in _resamples(n, np.random.default_rng(seed)):
@@ -97,7 +102,7 @@ def resampled_sums(values: NDArray[np.float64], seed: int = 0) -> NDArray[np.flo
 
 
 def from_resamples(value: float, samples: NDArray[np.float64], n: int) -> Estimate:
-    """A quantity with the interval of its values in the resamples; those in which it does not exist are left out."""
+    """A quantity with the interval of its values in the resamples; resamples without a value are left out."""
     known = samples[~np.isnan(samples)]
     if not known.size:
         return Estimate(value, float("nan"), float("nan"), n)

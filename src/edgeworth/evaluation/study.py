@@ -1,65 +1,204 @@
-"""Studies: agents trained with several settings and several seeds each, then played on the same episodes and put side by side.
+"""Studies: agents trained with several settings and several seeds each; what a study is, and the training of its runs.
 
-`study_file.py` says what a study is. Every run has a folder of its own, so that a study which was interrupted goes on where it stopped,
-and one that is finished is only read. The likeliest moves of the last checkpoint are played. Means over seeds come with a t interval over
-seeds, which are few; single seeds with the bootstrap interval over episodes. What cells differ by is in `study_comparison.py`.
+A study is a YAML file in `configs/studies/`. Its cells, the kinds of agents, are written one by one, or as a grid.
+
+A cell is a settings file with changes. A grid is a cross product: every value of an axis has changes of its own, and a cell takes one value
+of every axis, in their order. An axis that makes no difference to some cells is left out there (`without`), so that these are trained
+once. A cell of a grid is named after its values. Every run has its own folder, so an interrupted study goes on where it stopped, and a
+finished one is only read.
+
+    grid:
+      change: {num_train_steps: 1000000}
+      axes:
+        algo: {PPO: {config: ppo_fast.yaml}, REINFORCE: {config: reinforce_fast.yaml}}
+        hints: {none: {}, bayes: {hints: {mode: bayes}}}
+        cadence: {k = 1: {hints: {k: 1}}, k = 3: {hints: {k: 3}}}
+      without: {cadence: {hints: [none]}}
 """
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
-from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from edgeworth.agents.negotiators.learned import Learned
-from edgeworth.agents.policy_layout import PolicyShape
-from edgeworth.config import BargainingConfig
-from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.episodes import Episodes, play_episodes
-from edgeworth.evaluation.learning_curves import learning_curves
-from edgeworth.evaluation.negotiators import Ends, play_ends
-from edgeworth.evaluation.statistics import mean, over_seeds, ratio
-from edgeworth.evaluation.study_comparison import add_comparisons
-from edgeworth.evaluation.study_file import Cell, Study, folder_name, load_study
+from edgeworth import catalog
+from edgeworth.config import BargainingConfig, config_folder, load_yaml
+from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.progress import Progress, silent
-from edgeworth.runlog import (
-    CHECKPOINTS,
-    LAST,
-    METRICS,
-    STEP,
-    Checkpoint,
-    read_checkpoint,
-    read_config,
-    read_history,
-    write_checkpoint,
-)
+from edgeworth.runlog import CHECKPOINTS, LAST, METRICS, STEP, read_config, read_history
 from edgeworth.training.curriculum import stages_of
 from edgeworth.training.run import Run
-from edgeworth.training.settings import as_mapping
+from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged
+from edgeworth.validation import build, settings
 
-__all__ = ["Cell", "Study", "folder_name", "load_study", "play_one", "put_into_box", "run_study", "train_all", "train_one"]
-
-
-QUANTITY = (
-    "share_of_maximum: sum of rewards / sum of the agent's maxima, likeliest moves of the last checkpoint; below_bayes: that of the"
-    " blind Bayes plan less that of the agent, on the first episodes; means over seeds with 95 % t intervals over seeds"
-)
-CURVE_POINTS = 40
+CONFIG = "config"
 TAIL = 4_000
-"""Bytes at the end of a log of numbers that surely hold its last line."""
+"""Bytes at the end of a log that surely hold its last line."""
 
 
-# Training and playing, one run per process
+@settings
+class Cell:
+    """One kind of agent."""
+
+    name: str
+    config: str
+    """A file in `configs/`."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """What is changed in it."""
+    at_least: float | None = None
+    """The share of the maximum that it should reach."""
+    below_bayes: float | None = None
+    """How far below the blind Bayes plan it may stay, in shares of the maximum."""
+    box: str | None = None
+    """The name under which its first seed's network goes into the box, where a box is named."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Its place in a grid: the value of every axis."""
+
+    def settings(self, seed: int, steps: int | None = None) -> TrainSettings:
+        """The settings of one of its runs."""
+        shorter = {} if steps is None else {"num_train_steps": steps}
+        return load_settings(config_folder() / self.config, merged(self.change, {"seed": seed, **shorter}))
+
+
+@settings
+class Grid:
+    """Cells as a cross product."""
+
+    axes: Mapping[str, Any]
+    """By axis and value: the changes that make it, and where it is chosen there, the settings file (`config`)."""
+    without: Mapping[str, Any] = field(default_factory=dict)
+    """Axes that some cells do without: by axis, another axis and those of its values."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """What is changed in every cell."""
+
+    def __post_init__(self) -> None:
+        for axis, values in self.axes.items():
+            if not isinstance(values, Mapping) or not values:
+                raise InvalidOption(f"The axis {axis} of the grid is {values!r}; expected its values, each with what it changes.")
+        for axis, others in self.without.items():
+            self._check(axis)
+            if not isinstance(others, Mapping):
+                raise InvalidOption(f"without {axis} is {others!r}; expected another axis with a list of its values.")
+            for other, values in others.items():
+                self._check(other, values)
+
+    def _check(self, axis: str, values: Sequence[str] = ()) -> None:
+        if axis not in self.axes:
+            raise UnknownName("axis of the grid", axis, self.axes)
+        for value in values:
+            if value not in self.axes[axis]:
+                raise UnknownName(f"value of the axis {axis}", value, self.axes[axis])
+
+    def cells(self) -> list[Cell]:
+        """Every combination that differs from the others."""
+        found: dict[tuple[tuple[str, str], ...], Cell] = {}
+        for combination in itertools.product(*self.axes.values()):
+            values = dict(zip(self.axes, (str(value) for value in combination), strict=True))
+            values = {axis: value for axis, value in values.items() if not self._left_out(axis, values)}
+            if tuple(values.items()) not in found:
+                found[tuple(values.items())] = self._cell(values)
+        return list(found.values())
+
+    def _left_out(self, axis: str, values: Mapping[str, str]) -> bool:
+        return any(values[other] in those for other, those in self.without.get(axis, {}).items())
+
+    def _cell(self, values: dict[str, str]) -> Cell:
+        name, change = ", ".join(values.values()), dict(self.change)
+        for axis, value in values.items():
+            change = merged(change, self.axes[axis][value] or {})
+        if not isinstance(change.get(CONFIG), str):
+            raise InvalidOption(f"The cell {name} of the grid has no settings file; give `config` to the values of one axis.")
+        return Cell(name, change.pop(CONFIG), change, values=values)
+
+
+@settings
+class Study:
+    """What is compared."""
+
+    about: str
+    cells: tuple[Cell, ...]
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    episodes: int = 20_000
+    yardstick_episodes: int = 3_000
+    evaluation_seed: int = 1_000_000
+    """The first seed of the episodes that are played."""
+    steps: int | None = None
+    """Moves per run, instead of those in the settings: for a trial."""
+    baseline: Mapping[str, str] = field(default_factory=dict)
+    """The values of a grid with which the cells are compared that differ in them alone."""
+    play_with: tuple[str, ...] = ()
+    """Hint providers that agents which learnt with hints are also played with, instead of their own; `none` takes the hints away."""
+    figure: str = "edgeworth.evaluation.training_figures:draw_study"
+    """What draws its result."""
+
+    def __post_init__(self) -> None:
+        if not self.cells or not self.seeds:
+            raise InvalidOption(f"The study has {len(self.cells)} cells and {len(self.seeds)} seeds; it needs one of each at least.")
+        names = [folder_name(cell.name) for cell in self.cells]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise InvalidOption(f"Two cells of the study have the name {min(twice)}; runs are kept by name, so give each its own.")
+        for provider in self.play_with:
+            if provider not in catalog.HINTS:
+                raise UnknownName("hint provider", provider, catalog.HINTS)
+
+    def baseline_of(self, cell: Cell) -> Cell | None:
+        """The cell that it is compared with: with the values of the baseline, and in all else like it."""
+        for other in self.cells if self.baseline else ():
+            like = {**cell.values, **self.baseline}
+            if other is not cell and self.baseline.items() <= other.values.items() <= like.items():
+                return other
+        return None
+
+
+def load_study(path: Path, only: Sequence[str] = (), **changes: Any) -> Study:
+    """A study from its file; only some of its cells, or with other numbers, where that is asked for.
+
+    `only` names cells, or values of a grid with commas between, which mean all cells that have them.
+    """
+    given = {**load_yaml(path), **{name: value for name, value in changes.items() if value is not None}}
+    cells = [build(Cell, cell, "a cell of the study") for cell in given.pop("cells", None) or ()]
+    if "grid" in given:
+        cells += build(Grid, given.pop("grid"), "the grid of the study").cells()
+    chosen = [cell for cell in cells if not only or any(_meant(cell, name, cells) for name in only)]
+    study: Study = build(Study, {**given, "cells": tuple(chosen)}, "the study")
+    return study
+
+
+def _meant(cell: Cell, name: str, cells: Sequence[Cell]) -> bool:
+    """Whether a name is that of the cell, or names some of its values."""
+    names = [each.name for each in cells]
+    if name in names:
+        return cell.name == name
+    wanted, known = {part.strip() for part in name.split(",")}, {value for each in cells for value in each.values.values()}
+    if not wanted <= known:
+        raise UnknownName("cell of the study", name, [*names, *sorted(known)])
+    return wanted <= set(cell.values.values())
+
+
+def folder_name(name: str) -> str:
+    """A cell's name as that of a folder."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+# Training, one run per process
 
 
 def run_folder(runs: Path, cell: Cell, seed: int) -> Path:
     """Where a run is kept."""
     return runs / folder_name(cell.name) / f"seed{seed}"
+
+
+def checkpoint_of(runs: Path, cell: Cell, seed: int) -> Path:
+    """The last checkpoint of a run."""
+    return run_folder(runs, cell, seed) / CHECKPOINTS / LAST
 
 
 def train_one(study: Study, cell: Cell, seed: int, runs: Path) -> None:
@@ -77,15 +216,6 @@ def train_one(study: Study, cell: Cell, seed: int, runs: Path) -> None:
         run.train()
     finally:
         run.close()
-
-
-def play_one(study: Study, cell: Cell, seed: int, runs: Path, hint: str | None = None) -> Episodes:
-    """Play the trained agent on the episodes of the study, with the hints it learnt with or with others."""
-    agent = Learned(run_folder(runs, cell, seed) / CHECKPOINTS / LAST, hint=hint)
-    try:
-        return play_episodes(game_of_cell(cell), agent, study.episodes, study.evaluation_seed)
-    finally:
-        agent.close()
 
 
 def game_of_cell(cell: Cell) -> BargainingConfig:
@@ -106,7 +236,7 @@ def steps_made(folder: Path) -> int:
 
 @contextmanager
 def pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes to work in; what one of them cannot do stops all."""
+    """Worker processes; an error in one of them stops all."""
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         try:
             yield pool
@@ -116,7 +246,7 @@ def pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def train_all(study: Study, runs: Path, workers: int, progress: Progress = silent) -> None:
-    """Train every run of a study, so many at a time; where one stops all, the others can be taken up again."""
+    """Train every run of a study, so many at a time; after an error the other runs can be resumed."""
     jobs = [(cell, seed) for seed in study.seeds for cell in study.cells]
     wanted = {(cell.name, seed): cell.settings(seed, study.steps).num_train_steps for cell, seed in jobs}
     with pool_of(workers) as pool:
@@ -129,142 +259,9 @@ def train_all(study: Study, runs: Path, workers: int, progress: Progress = silen
             progress(f"{len(jobs) - len(waiting)} of {len(jobs)} runs", made, sum(wanted.values()))
 
 
-# What came of it
-
-
-def run_study(study: Study, runs: Path, workers: int, progress: Progress = silent) -> dict[str, Any]:
-    """Train, play and compare; a dictionary for JSON."""
-    train_all(study, runs, workers, progress)
-    ends: dict[str, Ends] = {}
-    for game in map(game_of_cell, study.cells):
-        if repr(game) not in ends:
-            ends[repr(game)] = play_ends(game, min(study.episodes, study.yardstick_episodes), study.evaluation_seed)
-    rows = []
-    with pool_of(workers) as pool:
-        measured = [_submit_measures(pool, study, cell, runs, ends[repr(game_of_cell(cell))]) for cell in study.cells]
-        for number, (cell, seeds) in enumerate(zip(study.cells, measured, strict=True)):
-            progress(f"playing {cell.name}", number, len(study.cells))
-            rows.append(measure_cell(study, cell, [seed.result() for seed in seeds], runs, ends[repr(game_of_cell(cell))]))
-    add_comparisons(study, rows, {cell.name: [run_folder(runs, cell, seed) for seed in study.seeds] for cell in study.cells})
-    return {
-        "about": study.about,
-        "quantity": QUANTITY,
-        "training_seeds": list(study.seeds),
-        "episodes": study.episodes,
-        "yardstick_episodes": min(study.episodes, study.yardstick_episodes),
-        "evaluation_seeds": f"{study.evaluation_seed} to {study.evaluation_seed + study.episodes - 1}",
-        "cells": rows,
-    }
-
-
-Measures = dict[str, Any]
-
-
-def _submit_measures(pool: ProcessPoolExecutor, study: Study, cell: Cell, runs: Path, ends: Ends) -> list[Future[Measures]]:
-    return [pool.submit(measure_run, study, cell, seed, runs, ends) for seed in study.seeds]
-
-
-def measure_run(study: Study, cell: Cell, seed: int, runs: Path, ends: Ends) -> Measures:
-    """The numbers of one run."""
-    episodes = play_one(study, cell, seed, runs)
-    others = study.play_with if cell.settings(seed).hints.given else ()
-    instead = {hint: play_one(study, cell, seed, runs, hint) for hint in others}
-    return {
-        "seed": seed,
-        "share_of_maximum": ratio(episodes.reward, episodes.maximum).as_dict(),
-        "reward": mean(episodes.reward).as_dict(),
-        "below_bayes": bayes_less(ends, episodes),
-        "deal_rate": float(episodes.agreed.mean()),
-        "length": float(episodes.turns.mean()),
-        **({"played_with": {hint: float(other.reward.sum() / other.maximum.sum()) for hint, other in instead.items()}} if instead else {}),
-        **training_facts(run_folder(runs, cell, seed)),
-    }
-
-
-def measure_cell(study: Study, cell: Cell, seeds: list[Measures], runs: Path, ends: Ends) -> Measures:
-    """The numbers of one cell, from those of its runs."""
-    settings = cell.settings(study.seeds[0], study.steps)
-    below = [row["below_bayes"] for row in seeds if row["below_bayes"] is not None]
-    found: Measures = {
-        "name": cell.name,
-        **({"values": dict(cell.values)} if cell.values else {}),
-        "config": cell.config,
-        "change": dict(cell.change),
-        "moves": settings.num_train_steps,
-        "scenario": str(settings.env.get("scenario", "classic")),
-        "algo": settings.algo,
-        "hints": {"mode": settings.hints.mode, "k": settings.hints.k},
-        "share_of_maximum": over_seeds([row["share_of_maximum"]["value"] for row in seeds]).as_dict(),
-        "below_bayes": over_seeds(below).as_dict() if below else None,
-        "deal_rate": over_seeds([row["deal_rate"] for row in seeds]).as_dict(),
-        "length": over_seeds([row["length"] for row in seeds]).as_dict(),
-        "yardsticks": ends.shares(),
-        "seeds": seeds,
-        "marks": [],
-        "curve": curve_of([run_folder(runs, cell, seed) for seed in study.seeds]),
-    }
-    if cell.at_least is not None:
-        found["marks"].append(_mark("share_of_maximum", found["share_of_maximum"]["value"], ">=", cell.at_least))
-    if cell.below_bayes is not None and below:
-        found["marks"].append(_mark("below_bayes", found["below_bayes"]["value"], "<=", cell.below_bayes))
-    return found
-
-
-def put_into_box(study: Study, runs: Path, result: Mapping[str, Any], box: Path, command: str) -> list[Path]:
-    """Write the network of the first seed of every cell that has a place in the box, with its card; returns the checkpoints."""
-    written = []
-    for cell, row in zip(study.cells, result["cells"], strict=True):
-        if cell.box is None:
-            continue
-        seed, path = study.seeds[0], box / cell.box
-        kept = read_checkpoint(run_folder(runs, cell, seed) / CHECKPOINTS / LAST)
-        network = PolicyShape(**kept.facts["shape"]).tensors()
-        card = {
-            "what": f"A negotiator, trained by {row['algo'].upper()} in the scenario {row['scenario']}.",
-            "config": cell.config,
-            "change": dict(cell.change),
-            "command": command,
-            "seed": seed,
-            "moves": row["moves"],
-            "seconds": row["seeds"][0]["seconds"],
-            "episodes": result["episodes"],
-            "evaluation_seeds": result["evaluation_seeds"],
-            "share_of_maximum": row["seeds"][0]["share_of_maximum"],
-            "below_bayes": row["seeds"][0]["below_bayes"],
-            "yardsticks": row["yardsticks"],
-        }
-        facts = {name: value for name, value in kept.facts.items() if name not in ("progress", "digest")}
-        write_checkpoint(path, Checkpoint({name: kept.tensors[name] for name in network}, {**facts, "card": card}))
-        written.append(path)
-    return written
-
-
-def _mark(name: str, value: float, relation: str, mark: float) -> dict[str, Any]:
-    return {"name": name, "found": value, "relation": relation, "mark": mark, "met": value >= mark if relation == ">=" else value <= mark}
-
-
-def bayes_less(ends: Ends, episodes: Episodes) -> float | None:
-    """How far an agent stays below the blind Bayes plan, as a share of the maximum, on the episodes that both played."""
-    if ends.bayes is None:
-        return None
-    head = episodes.first(ends.episodes)
-    return float((ends.bayes.reward.sum() - head.reward.sum()) / head.maximum.sum())
-
-
 def training_facts(folder: Path) -> dict[str, Any]:
     """How long a run took, and what its hints cost."""
     last = read_history(folder)[-1]
     hints = {name: value for name, value in last.items() if name.startswith("hint_")}
     times: dict[str, Any] = {name: last[name] for name in ("seconds", "cpu_seconds") if name in last}
     return {"moves": int(last[STEP]), **times, **hints}
-
-
-def curve_of(folders: list[Path]) -> dict[str, Any] | None:
-    """The learning curve of some runs, of the share of the maximum; none of runs that are too short for one."""
-    if min(len(read_history(folder)) for folder in folders) < 2:
-        return None
-    curve = learning_curves(folders)[0].as_dict()
-    steps = np.asarray(curve["steps"])
-    chosen = np.unique(np.linspace(0, len(steps) - 1, CURVE_POINTS).round().astype(int))
-    share = {name: np.asarray(values)[chosen].tolist() for name, values in curve["share_of_maximum"].items()}
-    return {"steps": steps[chosen].tolist(), "seconds": np.asarray(curve["seconds"])[chosen].tolist(), "share_of_maximum": share}

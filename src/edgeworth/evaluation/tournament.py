@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from edgeworth.agents.negotiators.named import negotiator_of
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import CannotPlay, InvalidOption
-from edgeworth.evaluation.deals import deal_quality
-from edgeworth.evaluation.episodes import Episodes, play_seeds
-from edgeworth.evaluation.pairs import Player, play_pair
+from edgeworth.evaluation.episodes import Episodes, Player, consecutive, play_pair, play_seeds
+from edgeworth.evaluation.negotiators import deal_quality
 from edgeworth.evaluation.statistics import Estimate, as_json, from_resamples, resampled_sums
 from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, PARTNER
 from edgeworth.progress import Progress, silent
@@ -85,7 +84,7 @@ def run_tournament(
 ) -> dict[str, Any]:
     """Play all scenarios; a dictionary for JSON."""
     check_names(names)
-    seeds = np.arange(seed, seed + episodes, dtype=np.int64)
+    seeds = consecutive(seed, episodes)
     games = len(scenarios) * len(names) * (len(names) + 2)
     played = 0
 

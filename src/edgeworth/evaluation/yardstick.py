@@ -20,7 +20,7 @@ from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.random import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.episodes import maximum_rewards, opened, play_episodes
+from edgeworth.evaluation.episodes import consecutive, maximum_rewards, opened, play_episodes
 from edgeworth.evaluation.statistics import Estimate, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import bayes_plan, offers_before_agreeing
@@ -67,14 +67,14 @@ def yardstick(
     scenario: str, config: BargainingConfig, contexts: int, plan_contexts: int, seed: int, progress: Progress = silent
 ) -> Yardstick:
     """Compute the scale of a scenario: exact bounds and simple agents."""
-    batch = _opened(config, contexts, seed)
+    batch = opened(config, consecutive(seed, contexts))
     maximum = maximum_rewards(batch)
     rows: list[Row] = []
     notes: list[str] = []
     progress("oracle", 0, contexts)
     try:
         rows.append(Row("oracle", "oracle: knows the partner's utilities", ratio(oracle_values(batch), maximum, seed)))
-        rows += _plan_rows(_opened(config, plan_contexts, seed), seed, progress)
+        rows += _plan_rows(opened(config, consecutive(seed, plan_contexts)), seed, progress)
     except InvalidOption as error:
         notes.append(str(error))
     for name, (label, negotiator) in PLAYED.items():
@@ -83,11 +83,6 @@ def yardstick(
         rows.append(Row(name, label, ratio(played.reward, played.maximum, seed)))
     progress("done", contexts, contexts)
     return Yardstick(scenario, tuple(rows), tuple(notes))
-
-
-def _opened(config: BargainingConfig, size: int, seed: int) -> BargainingBatch:
-    """The first episodes of consecutive seeds, before the agent's first move."""
-    return opened(config, np.arange(seed, seed + size, dtype=np.int64))
 
 
 def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> list[Row]:

@@ -1,0 +1,230 @@
+"""The report of a study: its agents played on the same episodes, put side by side, and compared with their baselines.
+
+The likeliest moves of the last checkpoint are played. Means over the few training seeds come with a t interval over seeds, single seeds
+with a bootstrap interval over episodes.
+
+The baseline of a cell differs from it only in the values that the study names, such as no hints. Differences pair runs of the same training
+seed. How quickly a cell learns is measured by the moves until its learning curve, a running mean, first reaches 95 % of what the
+baseline's curves end with; a ratio below 1 is quicker than the baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgeworth.agents.negotiators.learned import Learned
+from edgeworth.agents.policy_layout import PolicyShape
+from edgeworth.evaluation.episodes import Episodes, play_episodes
+from edgeworth.evaluation.learning_curves import final_score, learning_curves, moves_to_reach
+from edgeworth.evaluation.negotiators import Ends, play_ends
+from edgeworth.evaluation.statistics import mean, over_seeds, ratio
+from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, pool_of, run_folder, train_all, training_facts
+from edgeworth.progress import Progress, silent
+from edgeworth.runlog import Checkpoint, read_checkpoint, read_history, write_checkpoint
+
+QUANTITY = (
+    "share_of_maximum: sum of rewards / sum of the agent's maxima, likeliest moves of the last checkpoint; below_bayes: that of the"
+    " blind Bayes plan less that of the agent, on the first episodes; means over seeds with 95 % t intervals over seeds"
+)
+CURVE_POINTS = 40
+REACHED_AT = 0.95
+"""The part of the baseline's final score that counts as reached."""
+
+Row = dict[str, Any]
+
+
+def play_one(study: Study, cell: Cell, seed: int, runs: Path, hint: str | None = None) -> Episodes:
+    """Play the trained agent on the episodes of the study, with the hints it learnt with or with others."""
+    agent = Learned(checkpoint_of(runs, cell, seed), hint=hint)
+    try:
+        return play_episodes(game_of_cell(cell), agent, study.episodes, study.evaluation_seed)
+    finally:
+        agent.close()
+
+
+def run_study(study: Study, runs: Path, workers: int, progress: Progress = silent) -> dict[str, Any]:
+    """Train, play and compare; a dictionary for JSON."""
+    train_all(study, runs, workers, progress)
+    ends: dict[str, Ends] = {}
+    for game in map(game_of_cell, study.cells):
+        if repr(game) not in ends:
+            ends[repr(game)] = play_ends(game, min(study.episodes, study.yardstick_episodes), study.evaluation_seed)
+    rows = []
+    with pool_of(workers) as pool:
+        scales = [ends[repr(game_of_cell(cell))] for cell in study.cells]
+        measured = [
+            [pool.submit(measure_run, study, cell, seed, runs, scale) for seed in study.seeds]
+            for cell, scale in zip(study.cells, scales, strict=True)
+        ]
+        for number, (cell, seeds, scale) in enumerate(zip(study.cells, measured, scales, strict=True)):
+            progress(f"playing {cell.name}", number, len(study.cells))
+            rows.append(measure_cell(study, cell, [seed.result() for seed in seeds], runs, scale))
+    add_comparisons(study, rows, {cell.name: [run_folder(runs, cell, seed) for seed in study.seeds] for cell in study.cells})
+    return {
+        "about": study.about,
+        "quantity": QUANTITY,
+        "training_seeds": list(study.seeds),
+        "episodes": study.episodes,
+        "yardstick_episodes": min(study.episodes, study.yardstick_episodes),
+        "evaluation_seeds": f"{study.evaluation_seed} to {study.evaluation_seed + study.episodes - 1}",
+        "cells": rows,
+    }
+
+
+def measure_run(study: Study, cell: Cell, seed: int, runs: Path, ends: Ends) -> Row:
+    """The numbers of one run."""
+    episodes = play_one(study, cell, seed, runs)
+    others = study.play_with if cell.settings(seed).hints.given else ()
+    instead = {hint: play_one(study, cell, seed, runs, hint) for hint in others}
+    return {
+        "seed": seed,
+        "share_of_maximum": ratio(episodes.reward, episodes.maximum).as_dict(),
+        "reward": mean(episodes.reward).as_dict(),
+        "below_bayes": bayes_less(ends, episodes),
+        "deal_rate": float(episodes.agreed.mean()),
+        "length": float(episodes.turns.mean()),
+        **({"played_with": {hint: float(other.reward.sum() / other.maximum.sum()) for hint, other in instead.items()}} if instead else {}),
+        **training_facts(run_folder(runs, cell, seed)),
+    }
+
+
+def measure_cell(study: Study, cell: Cell, seeds: list[Row], runs: Path, ends: Ends) -> Row:
+    """The numbers of one cell, from those of its runs."""
+    settings = cell.settings(study.seeds[0], study.steps)
+    below = [row["below_bayes"] for row in seeds if row["below_bayes"] is not None]
+    found: Row = {
+        "name": cell.name,
+        **({"values": dict(cell.values)} if cell.values else {}),
+        "config": cell.config,
+        "change": dict(cell.change),
+        "moves": settings.num_train_steps,
+        "scenario": str(settings.env.get("scenario", "classic")),
+        "algo": settings.algo,
+        "hints": {"mode": settings.hints.mode, "k": settings.hints.k},
+        "share_of_maximum": over_seeds([row["share_of_maximum"]["value"] for row in seeds]).as_dict(),
+        "below_bayes": over_seeds(below).as_dict() if below else None,
+        "deal_rate": over_seeds([row["deal_rate"] for row in seeds]).as_dict(),
+        "length": over_seeds([row["length"] for row in seeds]).as_dict(),
+        "yardsticks": ends.shares(),
+        "seeds": seeds,
+        "marks": [],
+        "curve": curve_of([run_folder(runs, cell, seed) for seed in study.seeds]),
+    }
+    if cell.at_least is not None:
+        found["marks"].append(_target("share_of_maximum", found["share_of_maximum"]["value"], ">=", cell.at_least))
+    if cell.below_bayes is not None and below:
+        found["marks"].append(_target("below_bayes", found["below_bayes"]["value"], "<=", cell.below_bayes))
+    return found
+
+
+def _target(name: str, value: float, relation: str, wanted: float) -> Row:
+    met = value >= wanted if relation == ">=" else value <= wanted
+    return {"name": name, "found": value, "relation": relation, "mark": wanted, "met": met}
+
+
+def bayes_less(ends: Ends, episodes: Episodes) -> float | None:
+    """How far an agent stays below the blind Bayes plan, as a share of the maximum, on the episodes that both played."""
+    if ends.bayes is None:
+        return None
+    head = episodes.first(ends.episodes)
+    return float((ends.bayes.reward.sum() - head.reward.sum()) / head.maximum.sum())
+
+
+def curve_of(folders: list[Path]) -> dict[str, Any] | None:
+    """The learning curve of some runs, of the share of the maximum; none of runs that are too short for one."""
+    if min(len(read_history(folder)) for folder in folders) < 2:
+        return None
+    curve = learning_curves(folders)[0].as_dict()
+    steps = np.asarray(curve["steps"])
+    chosen = np.unique(np.linspace(0, len(steps) - 1, CURVE_POINTS).round().astype(int))
+    share = {name: np.asarray(values)[chosen].tolist() for name, values in curve["share_of_maximum"].items()}
+    return {"steps": steps[chosen].tolist(), "seconds": np.asarray(curve["seconds"])[chosen].tolist(), "share_of_maximum": share}
+
+
+# Comparisons
+
+
+def add_comparisons(study: Study, rows: Sequence[Row], folders: Mapping[str, Sequence[Path]]) -> None:
+    """Write into the rows of a study's result what they differ by; `folders` are the runs of every cell."""
+    by_name = {row["name"]: row for row in rows}
+    for cell, row in zip(study.cells, rows, strict=True):
+        other = study.baseline_of(cell)
+        base = None if other is None else by_name[other.name]
+        if base is not None:
+            row["over_baseline"] = {"baseline": base["name"], **_difference(shares(row), shares(base))}
+            row["reaching"] = _reaching(folders[row["name"]], folders[base["name"]])
+        elif study.baseline and study.baseline.items() <= cell.values.items():
+            row["reaching"] = _reaching(folders[row["name"]], folders[row["name"]])
+        if "played_with" in row["seeds"][0]:
+            row["played_with"] = {hint: _played(row, hint, base) for hint in study.play_with}
+
+
+def shares(row: Row) -> list[float]:
+    """The share of the maximum of every seed."""
+    return [float(run["share_of_maximum"]["value"]) for run in row["seeds"]]
+
+
+def _difference(values: Sequence[float], others: Sequence[float]) -> Row:
+    return over_seeds([value - other for value, other in zip(values, others, strict=True)]).as_dict()
+
+
+def _played(row: Row, hint: str, base: Row | None) -> Row:
+    """The scores with another provider's hints, less those with the own, and less the baseline's."""
+    played = [float(run["played_with"][hint]) for run in row["seeds"]]
+    found = {"share_of_maximum": over_seeds(played).as_dict(), "over_own_hints": _difference(played, shares(row))}
+    return found if base is None else {**found, "over_baseline": _difference(played, shares(base))}
+
+
+def _reaching(folders: Sequence[Path], baseline: Sequence[Path]) -> Row:
+    """How many moves it took, and how many times those of the baseline; neither where some seed never came there."""
+    level = REACHED_AT * float(np.mean([final_score(folder) for folder in baseline]))
+    moves, before = ([moves_to_reach(folder, level) for folder in runs] for runs in (folders, baseline))
+    there = [number for number in moves if number is not None]
+    pairs = [(number, other) for number, other in zip(moves, before, strict=True) if number is not None and other is not None]
+    return {
+        "level": round(level, 5),
+        "reached": len(there),
+        "moves": over_seeds(there).as_dict() if len(there) == len(moves) else None,
+        "ratio": over_seeds([number / other for number, other in pairs]).as_dict() if len(pairs) == len(moves) else None,
+    }
+
+
+# Bundled networks
+
+
+def put_into_box(study: Study, runs: Path, result: Mapping[str, Any], box: Path, command: str) -> list[Path]:
+    """Write the first seed's network of every cell that is bundled, with its card, into a folder; returns the checkpoints."""
+    written = []
+    for cell, row in zip(study.cells, result["cells"], strict=True):
+        if cell.box is None:
+            continue
+        seed, first = study.seeds[0], row["seeds"][0]
+        card = {
+            "what": f"A negotiator, trained by {row['algo'].upper()} in the scenario {row['scenario']}.",
+            "config": cell.config,
+            "change": dict(cell.change),
+            "command": command,
+            "seed": seed,
+            "moves": row["moves"],
+            "seconds": first["seconds"],
+            "episodes": result["episodes"],
+            "evaluation_seeds": result["evaluation_seeds"],
+            "share_of_maximum": first["share_of_maximum"],
+            "below_bayes": first["below_bayes"],
+            "yardsticks": row["yardsticks"],
+        }
+        write_network(box / cell.box, checkpoint_of(runs, cell, seed), card)
+        written.append(box / cell.box)
+    return written
+
+
+def write_network(path: Path, checkpoint: Path, card: Mapping[str, Any]) -> None:
+    """Write the network of a checkpoint with a card, without what only training needs."""
+    kept = read_checkpoint(checkpoint)
+    facts = {name: value for name, value in kept.facts.items() if name not in ("progress", "digest")}
+    network = {name: kept.tensors[name] for name in PolicyShape(**kept.facts["shape"]).tensors()}
+    write_checkpoint(path, Checkpoint(network, {**facts, "card": dict(card)}))
