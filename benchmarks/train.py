@@ -36,9 +36,8 @@ from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.errors import MissingExtra
 from edgeworth.progress import Progress, silent
 from edgeworth.training.fused.learner import FusedLearner
-from edgeworth.training.learner import shape_of
+from edgeworth.training.learner import shape_of, torch_device
 from edgeworth.training.ppo import PPO
-from edgeworth.training.run import torch_device
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings, load_settings
 
 GAME = BargainingConfig()

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.layers import Gradients, Scratch, Sizes
+from edgeworth.agents.network.layers import Gradients, NetworkArrays
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.training.fused.loss import SUMS, Samples, Terms
 from edgeworth.training.fused.rollout import RolloutBuffer
@@ -110,11 +110,9 @@ def fused_gradient(
     parameters: NDArray[np.float32], situations: Situations, terms: Terms, normalize: bool
 ) -> tuple[Room, NDArray[np.float64]]:
     """The hand-written gradient, and the sums that come with it."""
-    shape, numbers, sums = situations.shape, np.arange(situations.size), np.zeros(SUMS)
-    room = Room(Scratch.of(shape), Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
+    shape, numbers, sums = situations.shape, np.arange(situations.size), np.zeros(len(SUMS))
+    room = Room(NetworkArrays.of(parameters, shape), Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
     minibatch_gradient(
-        parameters,
-        Sizes.of(shape),
         room,
         situations.buffer,
         numbers,

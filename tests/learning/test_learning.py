@@ -15,9 +15,9 @@ from edgeworth.agents.negotiators.random import RandomLegal
 from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.statistics import paired_difference
-from edgeworth.training.curriculum import shape_for, stages_of
+from edgeworth.training.curriculum import make_learner, shape_for, stages_of
 from edgeworth.training.learner import Learner
-from edgeworth.training.run import Run, make_learner
+from edgeworth.training.run import Run
 from edgeworth.training.settings import TrainSettings, load_settings, settings_of
 
 torch.set_num_threads(1)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from edgeworth.errors import UnknownKey
-from edgeworth.training.curriculum import shape_for, stages_of
+from edgeworth.training.curriculum import make_learner, shape_for, stages_of
 from edgeworth.training.learner import Learner
-from edgeworth.training.run import make_learner
 from edgeworth.training.settings import settings_of
 
 CASES: dict[str, dict[str, Any]] = {

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from edgeworth.config import BargainingConfig
-from edgeworth.training.curriculum import shape_for, stages_of
+from edgeworth.training.curriculum import make_learner, shape_for, stages_of
 from edgeworth.training.learner import Learner
-from edgeworth.training.run import make_learner
 from edgeworth.training.settings import settings_of
 from networks import write_network
 from stand_in import stand_in

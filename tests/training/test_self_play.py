@@ -18,12 +18,12 @@ from edgeworth.evaluation.episodes import Player, play_pair
 from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, ONGOING, PARTNER
 from edgeworth.runlog import BEST, CHECKPOINTS, LAST, SUFFIX, read_checkpoint
-from edgeworth.training.curriculum import shape_for, stages_of
+from edgeworth.training.curriculum import make_learner, shape_for, stages_of
 from edgeworth.training.fused.returns import estimate_both
 from edgeworth.training.fused.rollout import RolloutBuffer
 from edgeworth.training.fused.two_seats import ITSELF, Seats
 from edgeworth.training.pool import Pool, SelfPlaySettings, read_members
-from edgeworth.training.run import Run, make_learner
+from edgeworth.training.run import Run
 from edgeworth.training.self_play import SelfPlay
 from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, settings_of
 from networks import write_network
@@ -198,7 +198,7 @@ def test_a_network_that_is_not_in_the_box_is_named_with_the_command_that_trains_
 
 
 def test_a_partner_that_would_not_be_met_is_refused() -> None:
-    with pytest.raises(InvalidOption, match=r"partner is 'conceder', and in self-play nobody but the learner and its pool is met"):
+    with pytest.raises(InvalidOption, match=r"partner is 'conceder', and in self-play the opponents are the learner and its pool"):
         settings(env={"partner": "conceder"})
 
 

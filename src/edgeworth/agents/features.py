@@ -79,7 +79,7 @@ class HintAdapter:
     def _has_spoken(self, acts: NDArray[Any], turns: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether the partner has said anything, from the observation alone.
 
-        A silent partner is shown as DISAGREE, so its first word cannot be told from silence if it is a DISAGREE; `info` can tell.
+        A silent partner is shown as DISAGREE, so a DISAGREE as its first act looks like silence; `info` has the difference.
         """
         return np.asarray((acts != DISAGREE) | (turns < self.max_turns - 1))
 

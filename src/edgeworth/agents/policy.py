@@ -1,7 +1,7 @@
 """The negotiating network in torch: a tanh trunk, masked heads for the act and the share, and the value.
 
 A move is an act and, where the act states one (PROPOSE, INSIST, END), a share of three numbers. Its probability is that of the act, times
-those of the three numbers where they are stated: numbers that nobody reads are no part of the move. What is illegal is masked before the
+those of the three numbers where they are stated: numbers that are not stated are no part of the move. What is illegal is masked before the
 softmax, with a large finite number, so that its probability is exactly 0 and its gradient is too; the same masks serve in play and in the
 loss. No distribution objects: a log-softmax, a gather and two sums are the whole of it, and several times faster.
 

@@ -30,7 +30,7 @@ class Network:
 
 @dataclass(frozen=True)
 class PlaysNetwork:
-    """Whoever plays the network of a checkpoint, in either seat."""
+    """A negotiator or partner that plays the network of a checkpoint."""
 
     checkpoint: str | Path
     """A run folder, or a file of a checkpoint."""

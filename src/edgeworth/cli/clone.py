@@ -18,7 +18,7 @@ from edgeworth.games.bargaining.deal_or_no_dialog import read_dialogues
 from edgeworth.games.bargaining.dialogue_lines import Dialogue
 from edgeworth.games.bargaining.dialogue_moves import TalkMoves, talk_moves
 from edgeworth.runlog import BEST, CHECKPOINTS, LAST, RunLog, refuse_existing, write_checkpoint
-from edgeworth.training.run import torch_device
+from edgeworth.training.learner import torch_device
 
 if TYPE_CHECKING:
     from edgeworth.training.behaviour_cloning import Clone, CloningSettings

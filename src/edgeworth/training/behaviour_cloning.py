@@ -1,14 +1,14 @@
-"""Behaviour cloning: a negotiating network that is taught to make the moves that people made, read top to bottom.
+"""Behaviour cloning: a negotiating network that learns to make the moves that people made, read top to bottom.
 
-People's talks, as moves of the game (`games/bargaining/dialogue_moves.py`), are played again by the rules. Before each move it is written
-down what its speaker could know, from that speaker's seat, just as a network sees it in play. Then the network learns to give these moves
-a high probability:
+People's dialogues, as moves of the game (`games/bargaining/dialogue_moves.py`), are replayed by the rules. Before each move, what its
+speaker could know is recorded from that speaker's seat, as a network sees it in play. Then the network learns to give these moves a high
+probability:
 
     loss = −mean log π(move | situation),
 
 where the probability of a move is that of `Policy.log_prob`: of the act, and of the share where the act states one. There are some twenty
 thousand moves for ten thousand parameters, so weights decay (AdamW, Loshchilov and Hutter 2019), and learning stops when the likelihood of
-held-out talks has not risen for some passes; the network of the best pass is kept. The value head is not taught anything.
+held-out dialogues has not risen for some passes; the network of the best pass is kept. The value head is not trained.
 
 | metric | meaning |
 |---|---|
@@ -50,7 +50,7 @@ from edgeworth.validation import build
 ALGORITHM = "behaviour_cloning"
 
 Report = Callable[[Line], None]
-"""Told after every pass what is known."""
+"""Called after every pass with its line of metrics."""
 
 
 # Settings
@@ -61,7 +61,7 @@ class CloningSettings:
     """What is learnt, and how."""
 
     scenario: str = "lewis"
-    """The game by whose rules the talks are played again; its pools must be theirs."""
+    """The game by whose rules the dialogues are replayed; its pools must be theirs."""
     seed: int = 0
     """Decides the first weights and the order of the moves."""
     reading: Reading = "fine"
@@ -103,7 +103,7 @@ def load_cloning_settings(path: Path | None = None, changes: Mapping[str, Any] |
 
 
 class Samples(NamedTuple):
-    """Moves of people with what their speakers could know, talk by talk and in order."""
+    """Moves of people with what their speakers could know, dialogue by dialogue and in order."""
 
     features: NDArray[np.float32]
     legal: NDArray[np.int8]
@@ -112,11 +112,11 @@ class Samples(NamedTuple):
     shares: NDArray[np.int64]
     """The speaker's units; zeros where the act states none."""
     talks: NDArray[np.int64]
-    """The number of the talk that a move belongs to."""
+    """The number of the dialogue that a move belongs to."""
 
 
 def replay(talks: Sequence[TalkMoves], game: BargainingConfig) -> Samples:
-    """Play talks again, all of them side by side, and write down every move from its speaker's seat."""
+    """Replay dialogues, all of them side by side, and record every move from its speaker's seat."""
     longest = max((len(talk.moves) for talk in talks), default=0)
     if longest == 0:
         raise InvalidOption(f"There is no move in the {len(talks)} talks; expected talks with offers or agreements to learn from.")
@@ -138,7 +138,7 @@ def replay(talks: Sequence[TalkMoves], game: BargainingConfig) -> Samples:
             batch.write_back(part, speaking)
             pieces.append(Samples(features, legal, views[:, :3], acts, shares, np.flatnonzero(speaking)))
     arrays: list[NDArray[Any]] = [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
-    in_order = np.argsort(arrays[-1], kind="stable")  # by talk; the pieces are in the order of turns already
+    in_order = np.argsort(arrays[-1], kind="stable")  # by dialogue; the pieces are in the order of turns already
     return Samples(*(array[in_order] for array in arrays))
 
 
@@ -179,7 +179,7 @@ def cloning_loss(policy: Policy, lesson: Lesson) -> Tensor:
 
 @dataclass(frozen=True)
 class Clone:
-    """A network that does as people did."""
+    """A network that imitates people."""
 
     settings: CloningSettings
     shape: PolicyShape
@@ -205,7 +205,7 @@ class Clone:
 
 
 def clone(settings: CloningSettings, train: Samples, held_out: Samples, report: Report | None = None) -> Clone:
-    """Learn from some talks until the likelihood of others rises no more."""
+    """Learn from some dialogues until the likelihood of others rises no more."""
     torch.set_num_threads(1)  # several on small matrices wait for each other more than they work
     units = BargainingBatch(settings.game, 1, two_player=True).max_count
     shape = PolicyShape(BASE_FEATURES, units, settings.hidden, settings.layers, settings.reading)

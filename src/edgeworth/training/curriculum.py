@@ -11,7 +11,7 @@ largest count sets the scale of the inputs and the size of the heads, so stages 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,9 +20,13 @@ from edgeworth.config import BargainingConfig
 from edgeworth.envs.hint_injector import provider_of
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.training.learner import NO_HINTS, shape_of
-from edgeworth.training.settings import HintSettings, TrainSettings, game_of, merged_env, merged_hints
+from edgeworth.seeding import generator
+from edgeworth.training.learner import NO_HINTS, Learner, shape_of, torch_device
+from edgeworth.training.settings import HintSettings, PPOSettings, TrainSettings, game_of, merged_env, merged_hints
 from edgeworth.validation import build
+
+STAGE_SEEDS = 7
+"""Address of the seeds of later stages."""
 
 
 @dataclass(frozen=True)
@@ -96,3 +100,35 @@ def shape_for(settings: TrainSettings, stages: tuple[Stage, ...]) -> PolicyShape
         raise InvalidOption("Some stages with hints have the option `age` and others not; one network reads one kind, so make them agree.")
     hinted = [stage.hints for stage in stages if stage.hints.given]
     return shape_of(stages[0].game, settings.learner, hinted[0] if hinted else NO_HINTS)
+
+
+def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: PolicyShape, number: int) -> Learner:
+    """The learner that the settings name, in the game of a stage."""
+    stage = stages[number]
+    seed = settings.seed if number == 0 else int(generator(settings.seed, STAGE_SEEDS, number).integers(2**63))
+    learner, total = settings.learner, settings.num_train_steps
+    if settings.backend == "fused":
+        if settings.device.startswith("cuda"):
+            raise InvalidOption(f"device is {settings.device}, and the fused backend runs on the CPU; use --backend torch.")
+        if isinstance(learner, PPOSettings) and settings.self_play is not None:
+            from edgeworth.training.self_play import SelfPlay
+
+            return SelfPlay(stage.game, learner, shape, seed, settings.self_play, total)
+        from edgeworth.training.fused.learner import FusedLearner
+
+        return FusedLearner(stage.game, learner, shape, seed, stage.hints, total)
+    device = torch_device(settings.device)
+    made = torch_algorithm(isinstance(learner, PPOSettings), device)
+    return made(stage.game, learner, shape, seed, stage.hints, total, device)
+
+
+def torch_algorithm(ppo: bool, device: str) -> Callable[..., Learner]:
+    """The class of PPO or REINFORCE for a device."""
+    if device.startswith("cuda"):
+        from edgeworth.training.gpu import GpuPPO, GpuReinforce
+
+        return GpuPPO if ppo else GpuReinforce
+    from edgeworth.training.ppo import PPO
+    from edgeworth.training.reinforce import Reinforce
+
+    return PPO if ppo else Reinforce

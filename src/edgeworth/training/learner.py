@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.hint_injector import HintFeed
-from edgeworth.errors import InvalidOption, RunStopped
+from edgeworth.errors import InvalidOption, MissingExtra, RunStopped
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import BUDGET, ITEM_TYPES, UTILITY_LIMIT
@@ -144,3 +144,17 @@ def close_provider(feed: HintFeed | None) -> None:
     close = getattr(feed and feed.provider, "close", None)
     if close is not None:
         close()
+
+
+def torch_device(wanted: str) -> str:
+    """Where the torch backend computes; on a CPU in one thread, since several on small matrices wait for each other more than they work."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra("The torch backend", "torch", "train") from error
+    device = ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise InvalidOption(f"device is {device}, and torch sees no GPU here; use cpu or auto.")
+    if device == "cpu":
+        torch.set_num_threads(1)
+    return device

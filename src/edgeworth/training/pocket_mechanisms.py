@@ -1,6 +1,6 @@
 """Markets as text for the pocket model: every state a prompt, a mechanism that search found good for such a state the reply.
 
-The library is the mechanisms in the box, which `edgeworth designers search` found. Which of them a state calls for is the judgement of
+The library is the bundled mechanisms, which `edgeworth designers search` found. Which of them a state calls for is the judgement of
 two teachers. The adaptive designer plays markets of the five stages; now and then some other mechanism of the library is posted in its
 stead, and a quarter of the mechanisms is moved a little, so that the model does not only know seven of them. In other markets the
 mechanisms in force are anything at all; there the `Watcher` answers, which forecasts from one step under any mechanism.
@@ -102,7 +102,7 @@ def fit_watcher(markets: int, seed: int, threads: int = 1) -> Watcher:
 
 
 def any_mechanisms(rng: np.random.Generator, library: Rows, count: int) -> Rows:
-    """Mechanisms of the library, moved ones, and some that nobody would want."""
+    """Mechanisms of the library, moved ones, and random ones."""
     rows: Rows = moved(library[rng.integers(len(library), size=count)], rng, rng.random(count) < 0.5)
     anything = rng.random(count) < 0.3
     rows[anything] = rounded_rows(random_mechanisms(rng, int(anything.sum())))
@@ -155,7 +155,7 @@ def market_examples(markets: Markets, watcher: Watcher, size: int, seed: int, ra
 
 
 def switched(taught: Rows, adaptive: Adaptive, rng: np.random.Generator) -> Rows:
-    """What is posted: what was taught, but now and then another mechanism of the library, which the designer is told of."""
+    """What is posted: what was taught, but now and then another mechanism of the library, which the designer is informed of."""
     posted, size = taught.copy(), len(taught)
     other = rng.random(size) < SWITCHED_SHARE
     adaptive.in_force = np.where(other, rng.integers(len(adaptive.library), size=size), adaptive.in_force)

@@ -1,7 +1,7 @@
-"""The pool of self-play: past selves of the learner, kept now and then, and networks that were put there from outside.
+"""The pool of self-play: past versions of the learner, and networks of other checkpoints.
 
-Every so many moves the present network goes into the pool; when all places are taken, the oldest past self leaves. Networks from outside
-stay. All members must have the learner's own shape, since they are asked by the same compiled code.
+Every so many moves a copy of the present network goes into the pool; when all places are taken, it replaces the oldest. Networks of other
+checkpoints stay. All members must have the learner's own shape, since the same compiled code runs them.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from edgeworth.runlog import CHECKPOINTS, SUFFIX
 
 @dataclass(frozen=True)
 class SelfPlaySettings:
-    """Whom the learner meets."""
+    """The opponents of the learner."""
 
     past_selves: int = 16
     """Most past selves in the pool; 0 with `latest: 1` is naive self-play, against the present self alone."""
     latest: float = 0.5
-    """The share of talks against the present self, in which both sides learn; in the rest a member of the pool, each as likely."""
+    """The share of episodes against the present self, in which both sides learn; in the rest a member of the pool, each as likely."""
     snapshot_every: int = 500_000
     """Moves of the learner between two past selves."""
     members: tuple[str, ...] = ()
-    """Checkpoints, or folders of them, that sit in the pool throughout."""
+    """Checkpoints, or folders of them, that are in the pool throughout."""
     likeliest: bool = False
     """Members of the pool make their likeliest moves; otherwise they draw them."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.latest <= 1.0:
-            raise InvalidOption(f"latest is {self.latest}; expected 0.0 to 1.0, the share of talks against the present self.")
+            raise InvalidOption(f"latest is {self.latest}; expected 0.0 to 1.0, the share of episodes against the present self.")
         if self.past_selves < 0 or self.snapshot_every < 1:
             raise InvalidOption(
                 f"past_selves is {self.past_selves} and snapshot_every {self.snapshot_every}; expected 0 or more, and 1 or more."
             )
         if self.latest < 1.0 and not self.past_selves and not self.members:
             raise InvalidOption(
-                f"The pool is empty: latest is {self.latest:g}, so that {1.0 - self.latest:.0%} of the talks are with a member of the pool,"
+                f"The pool is empty: latest is {self.latest:g}, so that {1.0 - self.latest:.0%} of the episodes need a member of the pool,"
                 " and past_selves is 0 and no members are named. Set past_selves or members, or latest to 1 for naive self-play."
             )
 
@@ -63,7 +63,7 @@ def read_members(paths: tuple[str, ...], shape: PolicyShape) -> NDArray[np.float
 
 
 def described(shape: PolicyShape, other: PolicyShape) -> str:
-    """A shape by what tells it from another."""
+    """A shape by the fields in which it differs from another."""
     differing = [field.name for field in fields(shape) if getattr(shape, field.name) != getattr(other, field.name)]
     return ", ".join(f"{name} {getattr(shape, name)}" for name in differing)
 
@@ -92,7 +92,7 @@ class Pool:
 
     @property
     def members(self) -> int:
-        """How many may be met now."""
+        """How many there are now."""
         return self.staying + min(int(self.kept), self.settings.past_selves)
 
     def keep(self, parameters: NDArray[np.float32]) -> None:

@@ -24,72 +24,20 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.agents.trained_network import GAME, network_vector
-from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
+from edgeworth.errors import DataError, RunStopped
 from edgeworth.runlog import BEST, CHECKPOINTS, LAST, STEP, Checkpoint, Line, RunLog, last_checkpoint, refuse_existing, write_config
-from edgeworth.seeding import generator
-from edgeworth.training.curriculum import Stage, check_later_stages, shape_for, stage_at, stages_of
+from edgeworth.training.curriculum import Stage, check_later_stages, make_learner, shape_for, stage_at, stages_of
 from edgeworth.training.learner import Learner, Metrics, carry_over
-from edgeworth.training.settings import PPOSettings, TrainSettings, as_mapping, plain
+from edgeworth.training.settings import TrainSettings, as_mapping, plain
 
 DIVERGED = "diverged"
-STAGE_SEEDS = 7
-"""Address of the seeds of later stages."""
 OF_LEARNER = "learner."
 WHOLE = ("episodes", "epochs", "updates", "pool")
 """Metrics that are whole numbers."""
 NOT_A_SUM = "latency"
 
 Report = Callable[[Line], None]
-"""Told after every iteration what is known."""
-
-
-# Learners
-
-
-def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: PolicyShape, number: int) -> Learner:
-    """The learner that the settings name, in the game of a stage."""
-    stage = stages[number]
-    seed = settings.seed if number == 0 else int(generator(settings.seed, STAGE_SEEDS, number).integers(2**63))
-    learner, total = settings.learner, settings.num_train_steps
-    if settings.backend == "fused":
-        if settings.device.startswith("cuda"):
-            raise InvalidOption(f"device is {settings.device}, and the fused backend runs on the CPU; use --backend torch.")
-        if isinstance(learner, PPOSettings) and settings.self_play is not None:
-            from edgeworth.training.self_play import SelfPlay
-
-            return SelfPlay(stage.game, learner, shape, seed, settings.self_play, total)
-        from edgeworth.training.fused.learner import FusedLearner
-
-        return FusedLearner(stage.game, learner, shape, seed, stage.hints, total)
-    device = torch_device(settings.device)
-    made = torch_algorithm(isinstance(learner, PPOSettings), device)
-    return made(stage.game, learner, shape, seed, stage.hints, total, device)
-
-
-def torch_algorithm(ppo: bool, device: str) -> Callable[..., Learner]:
-    """The class of PPO or REINFORCE for a device."""
-    if device.startswith("cuda"):
-        from edgeworth.training.gpu import GpuPPO, GpuReinforce
-
-        return GpuPPO if ppo else GpuReinforce
-    from edgeworth.training.ppo import PPO
-    from edgeworth.training.reinforce import Reinforce
-
-    return PPO if ppo else Reinforce
-
-
-def torch_device(wanted: str) -> str:
-    """Where the torch backend computes; on a CPU in one thread, since several on small matrices wait for each other more than they work."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtra("The torch backend", "torch", "train") from error
-    device = ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise InvalidOption(f"device is {device}, and torch sees no GPU here; use cpu or auto.")
-    if device == "cpu":
-        torch.set_num_threads(1)
-    return device
+"""Called after every iteration with its line of metrics."""
 
 
 # The run
@@ -206,7 +154,7 @@ class Run:
         return line
 
     def _enter_stage(self) -> None:
-        """Begin the talks of the stage that is due, with the network and its optimizer as they are."""
+        """Begin the episodes of the stage that is due, with the network and its optimizer as they are."""
         number = stage_at(self.stages, self.learner.steps)
         if number != self.number:
             self.progress.hint_counts = self.hint_counts()
@@ -293,7 +241,7 @@ def added(before: Mapping[str, int | str], now: Mapping[str, int | str]) -> dict
 
 
 class Stop:
-    """Whether somebody asked the run to stop."""
+    """Whether the run was asked to stop."""
 
     signal: int | None = None
 

@@ -63,8 +63,8 @@ class SelfPlay(FusedLearner):
 
     def _play(self) -> int:
         steps = self.settings.rollout
-        network, played = (self.parameters, self._sizes, self._room.scratch), (self._buffer, self._seats, self._progress)
-        two_seats.play_both(*network, self._game, *played, self._hints, self._opponents(), self.scale, steps)
+        played = self._game, self._buffer, self._seats, self._progress, self._hints
+        two_seats.play_both(self._net, *played, self._opponents(), self.scale, steps)
         return steps
 
     def _judge(self, steps: int) -> None:

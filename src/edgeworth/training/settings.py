@@ -186,7 +186,7 @@ class TrainSettings:
             )
         if "partner" in self.env:
             raise InvalidOption(
-                f"partner is {self.env['partner']!r}, and in self-play nobody but the learner and its pool is met; name a checkpoint in"
+                f"partner is {self.env['partner']!r}, and in self-play the opponents are the learner and its pool; name a checkpoint in"
                 " self_play.members instead, or leave the partner out."
             )
 

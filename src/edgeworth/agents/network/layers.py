@@ -88,6 +88,19 @@ class Scratch(NamedTuple):
         )
 
 
+class NetworkArrays(NamedTuple):
+    """A network as compiled code takes it, and room for one tile on its way through it."""
+
+    parameters: NDArray[np.float32]
+    sizes: Sizes
+    scratch: Scratch
+
+    @classmethod
+    def of(cls, parameters: NDArray[np.float32], shape: PolicyShape) -> NetworkArrays:
+        """The network with these parameters, which stay where they are."""
+        return cls(parameters, Sizes.of(shape), Scratch.of(shape))
+
+
 @compiled_bare
 def add_bias_and_tanh(outputs: Array, bias: Array, rows: Int, size: Int) -> None:
     """tanh(output + bias), in place."""
@@ -110,8 +123,9 @@ def add_bias(outputs: Array, bias: Array, rows: Int, size: Int) -> None:
 
 
 @compiled_within
-def forward(parameters: Array, sizes: Sizes, scratch: Scratch, size: Int) -> None:
+def forward(net: NetworkArrays, size: Int) -> None:
     """Send the first `size` situations of a tile from `columns` through `trunk` to `heads`."""
+    parameters, sizes, scratch = net
     source, width, hidden = scratch.columns, sizes.features, sizes.hidden
     begin = 0
     for layer in range(sizes.layers):
@@ -149,8 +163,9 @@ def tanh_backward(gradients: Array, activations: Array, size: Int) -> None:
 
 
 @compiled_within
-def backward(parameters: Array, gradient: Array, sizes: Sizes, scratch: Scratch, room: Gradients, size: Int, keep: Real) -> None:
+def backward(net: NetworkArrays, gradient: Array, room: Gradients, size: Int, keep: Real) -> None:
     """Write the gradient on all parameters, or with `keep` 1 add to it; `scratch.heads` holds that on logits and values."""
+    parameters, sizes, scratch = net
     hidden, heads = sizes.hidden, sizes.heads
     here, before = room.here, room.before
     begin = hidden * (sizes.features + 1) + (sizes.layers - 1) * hidden * (hidden + 1)

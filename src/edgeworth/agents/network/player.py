@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.agents.network.heads import choose_move, legal_acts, legal_units, move_uniforms, softmax
-from edgeworth.agents.network.layers import TILE, Scratch, Sizes, forward
+from edgeworth.agents.network.layers import TILE, NetworkArrays, forward
 from edgeworth.agents.network.products import use_one_thread
 from edgeworth.agents.network.reading import Reading, read
 from edgeworth.agents.policy_layout import ACTS, PolicyShape
@@ -19,55 +19,46 @@ from edgeworth.games.bargaining.vocabulary import AGENT
 
 
 @compiled_within
-def look(parameters: Array, sizes: Sizes, scratch: Scratch, features: Array, masks: Array, caps: Array, begin: Int, number: Int) -> None:
+def look(net: NetworkArrays, features: Array, masks: Array, caps: Array, begin: Int, number: Int) -> None:
     """Send some situations through the network to the weights of what is legal.
 
     A whole tile goes through, however few there are: products of another size are summed in another order, and an agent would not be quite
     the same alone as among others.
     """
+    scratch = net.scratch
     for j in range(number):
         e, row = np.uint64(j), np.uint64(begin + j)
-        for column in range(sizes.features):
+        for column in range(net.sizes.features):
             scratch.columns[np.uint64(column * TILE + j)] = features[row, np.uint64(column)]
         scratch.legal[0, e] = legal_acts(masks[row])
         for k in range(3):
             scratch.legal[1 + k, e] = legal_units(caps[row, k])
-    forward(parameters, sizes, scratch, TILE)
-    softmax(scratch, sizes.units, TILE)
+    forward(net, TILE)
+    softmax(scratch, net.sizes.units, TILE)
 
 
 @compiled_bare
 def choose_moves(
-    parameters: Array,
-    sizes: Sizes,
-    scratch: Scratch,
-    features: Array,
-    masks: Array,
-    caps: Array,
-    uniforms: Array,
-    greedy: Flag,
-    acts: Array,
-    shares: Array,
+    net: NetworkArrays, features: Array, masks: Array, caps: Array, uniforms: Array, greedy: Flag, acts: Array, shares: Array
 ) -> None:
     """A move for every situation: the likeliest, or one drawn by four uniform numbers."""
     for begin in range(0, features.shape[0], TILE):
         number = min(TILE, features.shape[0] - begin)
-        look(parameters, sizes, scratch, features, masks, caps, begin, number)
+        look(net, features, masks, caps, begin, number)
         for j in range(number):
             row = np.uint64(begin + j)
             for_act, for_a, for_b, for_c = uniforms[row, 0], uniforms[row, 1], uniforms[row, 2], uniforms[row, 3]
-            act, a, b, c = choose_move(scratch.weights, sizes.units, TILE, j, greedy, for_act, for_a, for_b, for_c)
+            act, a, b, c = choose_move(net.scratch.weights, net.sizes.units, TILE, j, greedy, for_act, for_a, for_b, for_c)
             acts[row], shares[row, 0], shares[row, 1], shares[row, 2] = act, a, b, c
 
 
 @compiled_bare
-def judge_situations(
-    parameters: Array, sizes: Sizes, scratch: Scratch, features: Array, masks: Array, caps: Array, logs: Array, values: Array
-) -> None:
+def judge_situations(net: NetworkArrays, features: Array, masks: Array, caps: Array, logs: Array, values: Array) -> None:
     """The log-probabilities of all entries of all heads, and the value, of every situation."""
+    sizes, scratch = net.sizes, net.scratch
     for begin in range(0, features.shape[0], TILE):
         number = min(TILE, features.shape[0] - begin)
-        look(parameters, sizes, scratch, features, masks, caps, begin, number)
+        look(net, features, masks, caps, begin, number)
         for j in range(number):
             row = np.uint64(begin + j)
             values[row] = scratch.heads[np.uint64((sizes.heads - 1) * TILE + j)]
@@ -109,7 +100,7 @@ class NetworkPlayer:
         use_one_thread()
         shape.split(parameters)
         self.parameters, self.shape = np.ascontiguousarray(parameters, np.float32), shape
-        self._sizes, self._scratch = Sizes.of(shape), Scratch.of(shape)
+        self._net = NetworkArrays.of(self.parameters, shape)
 
     def choose_from(
         self,
@@ -123,14 +114,14 @@ class NetworkPlayer:
         drawn = np.zeros((len(features), 4)) if uniforms is None else np.ascontiguousarray(uniforms, np.float64)
         reading, legal = self._read(features, masks, caps)
         situations = reading.inputs, legal, reading.caps
-        choose_moves(self.parameters, self._sizes, self._scratch, *situations, drawn, uniforms is None, acts, shares)
+        choose_moves(self._net, *situations, drawn, uniforms is None, acts, shares)
         return acts, reading.by_type(shares)
 
     def outlook(self, features: NDArray[np.float32], masks: NDArray[Any], caps: NDArray[Any]) -> Outlook:
         """Log-probabilities of everything that could be chosen, and values; what is illegal is near -1e9."""
         logs, values = np.empty((len(features), self.shape.logits), np.float32), np.empty(len(features), np.float32)
         reading, legal = self._read(features, masks, caps)
-        judge_situations(self.parameters, self._sizes, self._scratch, reading.inputs, legal, reading.caps, logs, values)
+        judge_situations(self._net, reading.inputs, legal, reading.caps, logs, values)
         return Outlook(logs[:, :ACTS], reading.by_type(logs[:, ACTS:].reshape(len(features), 3, -1)), values)
 
     def _read(self, features: NDArray[np.float32], masks: NDArray[Any], caps: NDArray[Any]) -> tuple[Reading, NDArray[np.int8]]:

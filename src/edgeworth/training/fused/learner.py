@@ -11,13 +11,13 @@ providers and partners outside the rules are asked in Python at every step, with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf, nan
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.layers import Gradients, Scratch, Sizes, aligned_zeros
+from edgeworth.agents.network.layers import Gradients, NetworkArrays, aligned_zeros
 from edgeworth.agents.network.products import use_one_thread
 from edgeworth.agents.network.reading import Reading
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
@@ -86,14 +86,14 @@ class FusedLearner:
 
     def _allocate(self) -> None:
         settings, shape = self.settings, self.shape
-        self._sizes = Sizes.of(shape)
+        self._net = NetworkArrays.of(self.parameters, shape)
         self._whole_episodes = isinstance(settings, ReinforceSettings)
         steps = settings.rollout + (self.config.max_turns + 1) // 2 * self._whole_episodes
         self._game, self._progress = Game.of(self.batch), Progress.of(settings.num_envs)
         self._buffer = RolloutBuffer.of(steps, settings.num_envs, shape.inputs)
-        self._room = Room(Scratch.of(shape), Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
+        self._room = Room(self._net, Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
         self._baseline_mean, self._baseline_seen = np.zeros(TURN_LIMIT // 2 + 1), np.zeros(TURN_LIMIT // 2 + 1, np.bool_)
-        self._sums = np.zeros(loss.SUMS)
+        self._sums = np.zeros(len(loss.SUMS))
 
     def _prepare_hints(self, stepwise: bool | None) -> None:
         hints = self.hints
@@ -123,7 +123,7 @@ class FusedLearner:
         steps = self._play_stepwise() if self._stepwise else self._play()
         rows = np.flatnonzero(self._buffer.played[: steps * self.settings.num_envs])
         self._judge(steps)
-        explained = explained_variance(self._buffer.returns[rows], self._buffer.baselines[rows])
+        explained = returns.explained_variance(self._buffer, rows)
         rate = scheduled(self.settings.learning_rate, self.settings.lr_schedule, self.steps, self.total_steps)
         made, epochs, kl = self._learn(rows, rate)
         self.updates += made
@@ -137,34 +137,21 @@ class FusedLearner:
     # Playing
 
     def _play(self) -> int:
-        return int(
-            rollout.play(
-                self.parameters,
-                self._sizes,
-                self._room.scratch,
-                self._game,
-                self._buffer,
-                self._progress,
-                self._hints,
-                self.scale,
-                self.settings.rollout,
-                self._whole_episodes,
-            )
-        )
+        played = self._game, self._buffer, self._progress, self._hints
+        return int(rollout.play(self._net, *played, self.scale, self.settings.rollout, self._whole_episodes))
 
     def _play_stepwise(self) -> int:
-        buffer, slots, steps = self._buffer, self.settings.num_envs, self.settings.rollout
+        game, buffer, slots, steps = self._game, self._buffer, self.settings.num_envs, self.settings.rollout
         step, playing = 0, 1
         while True:
-            rollout.observe(self._game, self._sizes, buffer, self._hints, step)
-            network = self.parameters, self._sizes, self._room.scratch
-            rollout.decide(*network, self._game, buffer, step, buffer.slots, slots, False)
+            rollout.observe(game, self._net.sizes, buffer, self._hints, step)
+            rollout.decide(self._net, game, buffer, step, buffer.slots, slots, False)
             if step >= steps and not (self._whole_episodes and playing > 0):
                 return step
             moved = ~self._progress.resting
             rests = self._whole_episodes and step >= steps - 1
             if self.batch.outside is None:
-                playing = int(rollout.advance(self._game, buffer, self._progress, self.scale, step, rests))
+                playing = int(rollout.advance(game, buffer, self._progress, self.scale, step, rests))
             else:
                 playing = self._advance_outside(step, rests)
             self._hint(moved)
@@ -237,8 +224,6 @@ class FusedLearner:
             epochs, target_kl = settings.epochs, inf if settings.target_kl is None else settings.target_kl
         schedule = Schedule(epochs, settings.minibatch, rate, settings.gradient_norm, settings.normalize_advantages, target_kl)
         made, done, kl = update.learn(
-            self.parameters,
-            self._sizes,
             self._room,
             self._buffer,
             rows,
@@ -251,15 +236,10 @@ class FusedLearner:
         )
         return int(made), int(done), float(kl)
 
-    def _loss_metrics(self, made: int, epochs: int, samples: int) -> dict[str, float]:
-        means = (self._sums / samples).tolist()
+    def _loss_metrics(self, made: int, epochs: int, samples: int) -> Metrics:
+        named = dict(zip(loss.SUMS, (self._sums / samples).tolist(), strict=True))
         return {
-            "policy_loss": means[loss.POLICY_LOSS],
-            "value_loss": means[loss.VALUE_LOSS],
-            "entropy": means[loss.ENTROPY],
-            "entropy_act": means[loss.ENTROPY_ACT],
-            "entropy_share": means[loss.ENTROPY_SHARE],
-            "clip_fraction": means[loss.CLIPPED],
+            **{name: named[name] for name in loss.SUMS[: loss.KL]},
             "gradient_norm": float(self._sums[loss.GRADIENT_NORM]) / made,
             "epochs": float(epochs),
             "updates": float(self.updates),
@@ -309,9 +289,3 @@ class FusedLearner:
             "baseline_mean": self._baseline_mean,
             "baseline_seen": self._baseline_seen,
         }
-
-
-def explained_variance(results: NDArray[np.float32], predictions: NDArray[np.float32]) -> float:
-    """1 - Var(result - prediction) / Var(result); not a number where all results are equal."""
-    spread = float(np.var(results, dtype=np.float64))
-    return 1.0 - float(np.var(results - predictions, dtype=np.float64)) / spread if spread > 0.0 else nan

@@ -24,9 +24,9 @@ from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
 from edgeworth.games.bargaining.legality import STATES_SHARE
 
 STATES = STATES_SHARE.astype(np.float32)
-POLICY_LOSS, VALUE_LOSS, ENTROPY, ENTROPY_ACT, ENTROPY_SHARE, CLIPPED, KL, GRADIENT_NORM = range(8)
-"""What the sums of an iteration hold, each added up over samples, the norm over updates."""
-SUMS = 8
+SUMS = ("policy_loss", "value_loss", "entropy", "entropy_act", "entropy_share", "clip_fraction", "approx_kl", "gradient_norm")
+"""What is added up in an iteration, over samples; the norm, over updates."""
+POLICY_LOSS, VALUE_LOSS, ENTROPY, ENTROPY_ACT, ENTROPY_SHARE, CLIPPED, KL, GRADIENT_NORM = range(len(SUMS))
 
 
 class Terms(NamedTuple):
@@ -258,8 +258,6 @@ def differentiate(samples: Samples, scratch: Scratch, units: Int, size: Int, ter
     for j in range(size):
         e = np.uint64(j)
         samples.shift[e] = samples.entropies[0, e] - scratch.log_sum[0, e] + samples.states[e] * samples.of_shares[e]
-    for j in range(size):
-        e = np.uint64(j)
         samples.stated[e] *= samples.coefficients[e]
         samples.weight[e] = terms.entropy * samples.states[e]
     act_gradients(

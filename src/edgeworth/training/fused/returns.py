@@ -6,6 +6,8 @@ step. REINFORCE: discounted Monte-Carlo returns of whole episodes, less a baseli
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -105,3 +107,10 @@ def subtract_running_means(buffer: RolloutBuffer, rows: int, means: NDArray[np.f
     buffer.baselines[played] = means[made]
     buffer.advantages[played] = returns - buffer.baselines[played]
     means[found] += BASELINE_RATE * (now[found] - means[found])
+
+
+def explained_variance(buffer: RolloutBuffer, rows: NDArray[np.int64]) -> float:
+    """1 - Var(return - baseline) / Var(return) over some rows; not a number where all returns are equal."""
+    results, errors = buffer.returns[rows], buffer.returns[rows] - buffer.baselines[rows]
+    spread = float(np.var(results, dtype=np.float64))
+    return 1.0 - float(np.var(errors, dtype=np.float64)) / spread if spread > 0.0 else nan

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.network.heads import choose_move, legal_acts, legal_units, log_prob, move_uniforms, softmax
-from edgeworth.agents.network.layers import TILE, Scratch, Sizes, aligned_zeros, forward
+from edgeworth.agents.network.layers import TILE, NetworkArrays, Sizes, aligned_zeros, forward
 from edgeworth.agents.network.reading import read_row
 from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled_bare, compiled_within
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -138,7 +138,7 @@ class HintState(NamedTuple):
     drawn: NDArray[np.int64]
     """How many random hints were drawn here, one number."""
     random: bool
-    """Whether random hints are drawn here; otherwise somebody else writes `features`, or there are none."""
+    """Whether random hints are drawn here; otherwise the learner writes `features`, or there are none."""
 
     @classmethod
     def of(cls, batch: BargainingBatch, width: int, k: int, holds: bool, random: bool) -> HintState:
@@ -192,18 +192,9 @@ def observe(game: Game, sizes: Sizes, buffer: RolloutBuffer, hints: HintState, s
 
 
 @compiled_bare
-def decide(
-    parameters: Array,
-    sizes: Sizes,
-    scratch: Scratch,
-    game: Game,
-    buffer: RolloutBuffer,
-    step: Int,
-    chosen: Array,
-    number: Int,
-    greedy: Flag,
-) -> None:
+def decide(net: NetworkArrays, game: Game, buffer: RolloutBuffer, step: Int, chosen: Array, number: Int, greedy: Flag) -> None:
     """A network's moves in the first `number` of the chosen slots, with their log-probabilities and the values of the situations."""
+    sizes, scratch = net.sizes, net.scratch
     first, width = step * game.state.shape[0], sizes.features
     for begin in range(0, number, TILE):
         size = min(TILE, number - begin)
@@ -213,7 +204,7 @@ def decide(
                 scratch.columns[np.uint64(column * size + j)] = buffer.features[row, np.uint64(column)]
             for head in range(4):
                 scratch.legal[np.uint64(head), np.uint64(j)] = buffer.legal[row, np.uint64(head)]
-        forward(parameters, sizes, scratch, size)
+        forward(net, size)
         softmax(scratch, sizes.units, size)
         for j in range(size):
             slot = np.uint64(chosen[np.uint64(begin + j)])
@@ -284,25 +275,23 @@ def advance(game: Game, buffer: RolloutBuffer, progress: Progress, scale: Real, 
 
 @compiled_bare
 def play(
-    parameters: Array,
-    sizes: Sizes,
-    scratch: Scratch,
+    net: NetworkArrays,
     game: Game,
     buffer: RolloutBuffer,
     progress: Progress,
     hints: HintState,
     scale: Real,
     steps: Int,
-    whole_episodes: Flag,
+    whole: Flag,
 ) -> Int:
-    """A whole rollout in compiled code; returns how many steps it took. The last look is at the situation after them."""
+    """A rollout in compiled code, of whole episodes if wanted; returns its steps. The last look is at the situation after them."""
     step, playing = 0, 1
     while True:
-        observe(game, sizes, buffer, hints, step)
-        decide(parameters, sizes, scratch, game, buffer, step, buffer.slots, game.state.shape[0], False)
-        if step >= steps and not (whole_episodes and playing > 0):
+        observe(game, net.sizes, buffer, hints, step)
+        decide(net, game, buffer, step, buffer.slots, game.state.shape[0], False)
+        if step >= steps and not (whole and playing > 0):
             return step
-        playing = advance(game, buffer, progress, scale, step, whole_episodes and step >= steps - 1)
+        playing = advance(game, buffer, progress, scale, step, whole and step >= steps - 1)
         if hints.random:
             draw_hints(game, hints)
         step += 1

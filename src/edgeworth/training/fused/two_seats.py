@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.layers import Scratch, Sizes
-from edgeworth.compiled import Array, Flag, Int, Real, compiled_bare, compiled_within
+from edgeworth.agents.network.layers import NetworkArrays
+from edgeworth.compiled import Flag, Int, Real, compiled_bare, compiled_within
 from edgeworth.games.bargaining.opening import begin_episode
 from edgeworth.games.bargaining.purposes import PARTNER_CHOICE
 from edgeworth.games.bargaining.rules import charged_move
@@ -108,17 +108,16 @@ def waiting_for(buffer: RolloutBuffer, seats: Seats, slots: Int, step: Int, who:
 
 
 @compiled_bare
-def decide_all(
-    parameters: Array, sizes: Sizes, scratch: Scratch, game: Game, buffer: RolloutBuffer, seats: Seats, opponents: Opponents, step: Int
-) -> None:
+def decide_all(net: NetworkArrays, game: Game, buffer: RolloutBuffer, seats: Seats, opponents: Opponents, step: Int) -> None:
     """A move for every slot: one pass through each network that is to move somewhere."""
     slots = game.state.shape[0]
     number = waiting_for(buffer, seats, slots, step, ITSELF)
-    decide(parameters, sizes, scratch, game, buffer, step, seats.chosen, number, False)
+    decide(net, game, buffer, step, seats.chosen, number, False)
     for member in range(opponents.members):
         number = waiting_for(buffer, seats, slots, step, member)
         if number > 0:
-            decide(opponents.parameters[member], sizes, scratch, game, buffer, step, seats.chosen, number, opponents.likeliest)
+            other = NetworkArrays(opponents.parameters[member], net.sizes, net.scratch)
+            decide(other, game, buffer, step, seats.chosen, number, opponents.likeliest)
 
 
 @compiled_bare
@@ -146,9 +145,7 @@ def make_moves(game: Game, buffer: RolloutBuffer, seats: Seats, progress: Progre
 
 @compiled_bare
 def play_both(
-    parameters: Array,
-    sizes: Sizes,
-    scratch: Scratch,
+    net: NetworkArrays,
     game: Game,
     buffer: RolloutBuffer,
     seats: Seats,
@@ -161,10 +158,10 @@ def play_both(
     """A whole rollout; the values of the situations after it are the present network's alone."""
     slots = game.state.shape[0]
     for step in range(steps):
-        observe(game, sizes, buffer, hints, step)
-        decide_all(parameters, sizes, scratch, game, buffer, seats, opponents, step)
+        observe(game, net.sizes, buffer, hints, step)
+        decide_all(net, game, buffer, seats, opponents, step)
         make_moves(game, buffer, seats, progress, opponents, scale, step)
     for row in range((steps - 1) * slots, steps * slots):
         buffer.played[np.uint64(row)] = False
-    observe(game, sizes, buffer, hints, steps)
-    decide(parameters, sizes, scratch, game, buffer, steps, buffer.slots, slots, False)
+    observe(game, net.sizes, buffer, hints, steps)
+    decide(net, game, buffer, steps, buffer.slots, slots, False)

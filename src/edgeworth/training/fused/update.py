@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.network.heads import softmax
-from edgeworth.agents.network.layers import TILE, Gradients, Scratch, Sizes, aligned_zeros, backward, forward
+from edgeworth.agents.network.layers import TILE, Gradients, NetworkArrays, aligned_zeros, backward, forward
 from edgeworth.agents.network.products import ACCUMULATE, REPLACE, squared_length
 from edgeworth.compiled import Array, Bits, Flag, Int, Real, compiled_bare, compiled_within
 from edgeworth.training.fused.loss import GRADIENT_NORM, KL, Samples, Terms, differentiate
@@ -57,9 +57,9 @@ class Moments(NamedTuple):
 
 
 class Room(NamedTuple):
-    """The arrays that a gradient is computed in."""
+    """A network, and the arrays that its gradient is computed in."""
 
-    scratch: Scratch
+    net: NetworkArrays
     samples: Samples
     gradients: Gradients
     moments: Moments
@@ -81,19 +81,10 @@ def standardisation(buffer: RolloutBuffer, rows: Array, order: Array, begin: Int
 
 @compiled_bare
 def gather(
-    buffer: RolloutBuffer,
-    rows: Array,
-    order: Array,
-    begin: Int,
-    size: Int,
-    mean: Real,
-    scale: Real,
-    sizes: Sizes,
-    scratch: Scratch,
-    samples: Samples,
+    buffer: RolloutBuffer, rows: Array, order: Array, begin: Int, size: Int, mean: Real, scale: Real, net: NetworkArrays, samples: Samples
 ) -> None:
     """Bring the samples of a tile together."""
-    width = sizes.features
+    scratch, width = net.scratch, net.sizes.features
     for j in range(size):
         e, row = np.uint64(j), np.uint64(rows[np.uint64(order[np.uint64(begin + j)])])
         for column in range(width):
@@ -112,30 +103,21 @@ def gather(
 
 @compiled_within
 def minibatch_gradient(
-    parameters: Array,
-    sizes: Sizes,
-    room: Room,
-    buffer: RolloutBuffer,
-    rows: Array,
-    order: Array,
-    begin: Int,
-    size: Int,
-    terms: Terms,
-    normalize: Flag,
-    sums: Array,
+    room: Room, buffer: RolloutBuffer, rows: Array, order: Array, begin: Int, size: Int, terms: Terms, normalize: Flag, sums: Array
 ) -> None:
     """The gradient of the loss of one minibatch, in `room.moments.gradient`."""
+    net, units = room.net, room.net.sizes.units
     mean, scale = 0.0, 1.0
     if normalize:
         mean, scale = standardisation(buffer, rows, order, begin, size)
     part = np.float32(1.0 / size)
     for offset in range(0, size, TILE):
         here = min(TILE, size - offset)
-        gather(buffer, rows, order, begin + offset, here, mean, scale, sizes, room.scratch, room.samples)
-        forward(parameters, sizes, room.scratch, here)
-        softmax(room.scratch, sizes.units, here)
-        differentiate(room.samples, room.scratch, sizes.units, here, terms, part, sums)
-        backward(parameters, room.moments.gradient, sizes, room.scratch, room.gradients, here, REPLACE if offset == 0 else ACCUMULATE)
+        gather(buffer, rows, order, begin + offset, here, mean, scale, net, room.samples)
+        forward(net, here)
+        softmax(net.scratch, units, here)
+        differentiate(room.samples, net.scratch, units, here, terms, part, sums)
+        backward(net, room.moments.gradient, room.gradients, here, REPLACE if offset == 0 else ACCUMULATE)
 
 
 @compiled_bare
@@ -162,8 +144,6 @@ def adam_step(parameters: Array, moments: Moments, rate: Real, limit: Real, time
 
 @compiled_bare
 def learn(
-    parameters: Array,
-    sizes: Sizes,
     room: Room,
     buffer: RolloutBuffer,
     rows: Array,
@@ -185,8 +165,8 @@ def learn(
         kl_before = sums[KL]
         for begin in range(0, order.shape[0], schedule.minibatch):
             size = min(schedule.minibatch, order.shape[0] - begin)
-            minibatch_gradient(parameters, sizes, room, buffer, rows, order, begin, size, terms, schedule.normalize, sums)
-            norm = adam_step(parameters, room.moments, schedule.rate, schedule.gradient_norm, updates + made + 1)
+            minibatch_gradient(room, buffer, rows, order, begin, size, terms, schedule.normalize, sums)
+            norm = adam_step(room.net.parameters, room.moments, schedule.rate, schedule.gradient_norm, updates + made + 1)
             if not np.isfinite(norm):
                 return made, -1, last_kl
             sums[GRADIENT_NORM] += norm
