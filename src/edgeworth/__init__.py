@@ -13,52 +13,33 @@ from edgeworth import catalog
 from edgeworth.envs import register_environments
 
 if TYPE_CHECKING:
-    from edgeworth.agents.features import HintAdapter
-    from edgeworth.config import AuctionConfig, BargainingConfig
-    from edgeworth.envs.auction_parallel import auction_parallel
-    from edgeworth.envs.bargaining_aec import bargaining_aec, bargaining_parallel
-    from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv
-    from edgeworth.envs.daedalus_vector import DaedalusVectorEnv
-    from edgeworth.envs.flat_action import FlatActionEnv, FlatActionVectorEnv
-    from edgeworth.envs.hint_injector import HintInjectorEnv, HintInjectorVectorEnv
-    from edgeworth.envs.negotiation import NegotiationEnv
-    from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
-    from edgeworth.errors import EdgeworthError
-    from edgeworth.games.auction.action import DaedalusAction
-    from edgeworth.games.auction.batch import MarketBatch
-    from edgeworth.games.auction.sale_room import SaleRoom
-    from edgeworth.games.bargaining.batch import BargainingBatch
-    from edgeworth.games.bargaining.contexts import Context
-    from edgeworth.games.bargaining.vocabulary import Act, Outcome
+    from edgeworth.agents.features import HintAdapter as HintAdapter
+    from edgeworth.config import AuctionConfig as AuctionConfig
+    from edgeworth.config import BargainingConfig as BargainingConfig
+    from edgeworth.envs.auction_parallel import auction_parallel as auction_parallel
+    from edgeworth.envs.bargaining_aec import bargaining_aec as bargaining_aec
+    from edgeworth.envs.bargaining_aec import bargaining_parallel as bargaining_parallel
+    from edgeworth.envs.daedalus import DaedalusEnv as DaedalusEnv
+    from edgeworth.envs.daedalus import DaedalusFlatEnv as DaedalusFlatEnv
+    from edgeworth.envs.daedalus_vector import DaedalusVectorEnv as DaedalusVectorEnv
+    from edgeworth.envs.flat_action import FlatActionEnv as FlatActionEnv
+    from edgeworth.envs.flat_action import FlatActionVectorEnv as FlatActionVectorEnv
+    from edgeworth.envs.hint_injector import HintInjectorEnv as HintInjectorEnv
+    from edgeworth.envs.hint_injector import HintInjectorVectorEnv as HintInjectorVectorEnv
+    from edgeworth.envs.negotiation import NegotiationEnv as NegotiationEnv
+    from edgeworth.envs.negotiation_vector import NegotiationVectorEnv as NegotiationVectorEnv
+    from edgeworth.errors import EdgeworthError as EdgeworthError
+    from edgeworth.games.auction.action import DaedalusAction as DaedalusAction
+    from edgeworth.games.auction.batch import MarketBatch as MarketBatch
+    from edgeworth.games.auction.sale_room import SaleRoom as SaleRoom
+    from edgeworth.games.bargaining.batch import BargainingBatch as BargainingBatch
+    from edgeworth.games.bargaining.contexts import Context as Context
+    from edgeworth.games.bargaining.vocabulary import Act as Act
+    from edgeworth.games.bargaining.vocabulary import Outcome as Outcome
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Act",
-    "AuctionConfig",
-    "BargainingBatch",
-    "BargainingConfig",
-    "Context",
-    "DaedalusAction",
-    "DaedalusEnv",
-    "DaedalusFlatEnv",
-    "DaedalusVectorEnv",
-    "EdgeworthError",
-    "FlatActionEnv",
-    "FlatActionVectorEnv",
-    "HintAdapter",
-    "HintInjectorEnv",
-    "HintInjectorVectorEnv",
-    "MarketBatch",
-    "NegotiationEnv",
-    "NegotiationVectorEnv",
-    "Outcome",
-    "SaleRoom",
-    "__version__",
-    "auction_parallel",
-    "bargaining_aec",
-    "bargaining_parallel",
-]
+__all__ = ["__version__", *catalog.PUBLIC]
 
 register_environments()
 

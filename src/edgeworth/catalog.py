@@ -1,8 +1,7 @@
 """Every public name, and where it lives.
 
-Each table maps a name that users write to `"module:Class"`. Nothing is imported until it is asked for, and a wrong name is answered with
-its neighbour. A new partner, context source, negotiator, hint provider or scenario view is one file and one line here; `tests/contract/`
-runs over these tables.
+Each table maps a name that users write to `"module:Class"`. Nothing is imported until it is asked for, and typos get a suggestion. A new
+partner, context source, negotiator, hint provider or designer is one file and one line here; `tests/contract/` runs over these tables.
 """
 
 from __future__ import annotations

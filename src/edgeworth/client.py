@@ -5,8 +5,8 @@
         while not reply.done:
             reply = market.step(market.design(reply.observation)["mechanism"])
 
-`AsyncRemoteGame` is the same with `await`. The server keeps every answered step: where the line breaks, `take_up` goes on from there, on
-another machine too, by the name of the session. Needs `websockets` and nothing else.
+`AsyncRemoteGame` has the same methods with `await`. The server keeps every answered step: where the connection breaks, `take_up` goes on
+from there, on another machine too, by the name of the session. Needs `websockets` and nothing else.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class Place:
         return f"{base}{PLACES[self.game]}/ws" + (f"?session_id={quote(session_id)}" if session_id else "")
 
     def headers(self) -> dict[str, str]:
-        """Who asks."""
+        """The headers that name the owner."""
         return {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
 
     def options(self) -> dict[str, Any]:
-        """How a socket is opened; nothing stands between us and our own machine."""
+        """How a socket is opened; to this machine, without a proxy."""
         shared = {"additional_headers": self.headers(), "open_timeout": self.seconds, "max_size": LONGEST_MESSAGE, "compression": None}
         return {**shared, "proxy": None} if urlsplit(self.url).hostname in LOOPBACK else shared
 
@@ -84,6 +84,12 @@ class Place:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             raise refused(_problem(error)) from None
+
+    def design(self, observation: Mapping[str, Any], designer: str | None) -> dict[str, Any]:
+        """The next mechanism by a designer of the server."""
+        body = {name: observation[name] for name in DESIGN_FIELDS}
+        answer: dict[str, Any] = self.ask("/api/design", body if designer is None else {**body, "designer": designer})
+        return answer
 
 
 def _problem(error: urllib.error.HTTPError) -> dict[str, Any]:
@@ -115,14 +121,13 @@ def as_reply(data: dict[str, Any]) -> Reply:
     return Reply(observation, data["reward"], data["done"], data.get("metadata", {}))
 
 
-def asked_mechanism(observation: Mapping[str, Any], designer: str | None) -> dict[str, Any]:
-    """A request for a mechanism."""
-    body = {name: observation[name] for name in DESIGN_FIELDS}
-    return body if designer is None else {**body, "designer": designer}
+def opening(**options: Any) -> dict[str, Any]:
+    """What a reset says: the options that are given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def broken(session_id: str | None) -> ConnectionError:
-    """The line broke; what to do about it."""
+    """The error of a broken connection, and what to do about it."""
     if session_id is None:
         return ConnectionError("The line to the server broke before an episode began; make a new client.")
     return ConnectionError(f"The line to the server broke. Session {session_id!r} is kept: call take_up(), look at state(), and go on.")
@@ -146,8 +151,7 @@ class RemoteGame:
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Reply:
         """Begin an episode."""
-        given = {"seed": seed, "episode_id": episode_id, **options}
-        reply = as_reply(self._said("reset", {name: value for name, value in given.items() if value is not None}))
+        reply = as_reply(self._said("reset", opening(seed=seed, episode_id=episode_id, **options)))
         self.session_id = reply.info["session_id"]
         return reply
 
@@ -161,17 +165,16 @@ class RemoteGame:
 
     def design(self, observation: Mapping[str, Any], designer: str | None = None) -> dict[str, Any]:
         """Ask a designer of the server for the next mechanism."""
-        answer: dict[str, Any] = self.place.ask("/api/design", asked_mechanism(observation, designer))
-        return answer
+        return self.place.design(observation, designer)
 
     def take_up(self) -> dict[str, Any]:
-        """Go on with the session over a new line; where it stands."""
+        """Continue the session over a new connection; returns where it stands."""
         self._line.close()
         self._line = self._connected()
         return self.state()
 
     def close(self) -> None:
-        """Take leave; a session that this client opened without a name is deleted."""
+        """Close the connection; a session that this client opened without a name is deleted."""
         with contextlib.suppress(ConnectionClosed):
             self._line.send('{"type": "close"}')
         self._line.close()
@@ -181,7 +184,7 @@ class RemoteGame:
         return line
 
     def _said(self, kind: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
-        with contextlib.suppress(ConnectionClosed):  # a refusal may lie unread before the end of the line
+        with contextlib.suppress(ConnectionClosed):  # a refusal may lie unread in a closed connection
             self._line.send(json.dumps({"type": kind, "data": data or {}}))
         try:
             return read_reply(self._line.recv(self.place.seconds))
@@ -191,7 +194,7 @@ class RemoteGame:
 
 
 class AsyncRemoteGame:
-    """The same for code that awaits, inside of `async with AsyncRemoteGame(…) as game`."""
+    """A game on a server, for code that awaits: `async with AsyncRemoteGame(…) as game`."""
 
     def __init__(
         self, url: str, game: str = "auction", token: str | None = None, session_id: str | None = None, seconds: float = 60.0
@@ -208,8 +211,7 @@ class AsyncRemoteGame:
 
     async def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Reply:
         """Begin an episode."""
-        given = {"seed": seed, "episode_id": episode_id, **options}
-        reply = as_reply(await self._said("reset", {name: value for name, value in given.items() if value is not None}))
+        reply = as_reply(await self._said("reset", opening(seed=seed, episode_id=episode_id, **options)))
         self.session_id = reply.info["session_id"]
         return reply
 
@@ -223,18 +225,17 @@ class AsyncRemoteGame:
 
     async def design(self, observation: Mapping[str, Any], designer: str | None = None) -> dict[str, Any]:
         """Ask a designer of the server for the next mechanism."""
-        answer: dict[str, Any] = await asyncio.to_thread(self.place.ask, "/api/design", asked_mechanism(observation, designer))
-        return answer
+        return await asyncio.to_thread(self.place.design, observation, designer)
 
     async def take_up(self) -> dict[str, Any]:
-        """Go on with the session over a new line; where it stands."""
+        """Continue the session over a new connection; returns where it stands."""
         if self._line is not None:
             await self._line.close()
         await self.__aenter__()
         return await self.state()
 
     async def close(self) -> None:
-        """Take leave; a session that this client opened without a name is deleted."""
+        """Close the connection; a session that this client opened without a name is deleted."""
         if self._line is None:
             return
         with contextlib.suppress(ConnectionClosed):

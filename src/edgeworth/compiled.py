@@ -1,11 +1,17 @@
-"""Compilation of the rules: one decorator, one set of flags, one cache.
+"""Compilation of the rules: four decorators, one set of flags, one cache.
 
-A game's rules are plain functions over NumPy arrays that Numba compiles on first use and keeps on disk. The flags are the ones that
-keep results bit-stable: no fast-math, so a fresh and a cached build agree to the last bit.
+Rules are plain functions over NumPy arrays that Numba compiles on first use and keeps on disk. There is no fast-math, so that a fresh and a
+cached build agree to the last bit. The decorators differ in how a function gets into its callers:
 
-Numba's own cache looks only at the file of the function it keeps, and would go on serving an old rule after a *callee* in another file
-has changed. Ours is stamped with the text of all the game's rules. It lives in `__pycache__` beside the source; a read-only
-install uses what was built there before, else the user's cache folder, else it compiles in memory and says nothing.
+    compiled         inlined by the compiler, allocates nothing    the small rules of a step
+    compiled_bare    called, allocates nothing                     loops over a batch
+    compiled_apart   called, may allocate                          the longer rules of a game with many
+    compiled_within  pasted into its callers before compilation    the parts of one long computation
+
+Numba's own cache looks only at the file of the function it keeps, and would go on using an old rule after a *callee* in another file has
+changed. Ours is stamped with the text of all rules that a function can call. Numba has no public interface for that, which is why this
+module uses `numba.core.caching` and a dispatcher's `_cache`; nothing else in the package does. The cache lives in `__pycache__` beside the
+source; a read-only install uses what was built there before, else the user's cache folder, else rules are compiled in memory.
 """
 
 from __future__ import annotations
@@ -38,35 +44,34 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile a rule on first call, without the interpreter lock, cached on disk; it becomes part of every rule that calls it.
+    """Compile a small rule that allocates nothing; the compiler inlines it into every rule that calls it.
 
-    A rule allocates nothing, so its arrays are handed on without counting who holds them: the count is kept with locked instructions,
-    which a step of the bargaining game would feel.
+    Its arrays are passed on without reference counts: counting takes atomic instructions, which would slow a step of the bargaining game.
     """
     return _compiled(function, forceinline=True, _nrt=False)
 
 
 def compiled_apart(function: Function) -> Function:
-    """The same for the longer rules of a game with many: compiled once and called, so that building stays quick. It may allocate."""
+    """Compile a longer rule once, to be called by others, so that compilation stays quick; it may allocate arrays."""
     return _compiled(function)
 
 
 def compiled_within(function: Function) -> Function:
-    """The same for the parts of one long computation: pasted into whoever calls it before anything is compiled.
+    """Paste a part of a long computation into its callers before these are compiled.
 
-    Nothing is built for the part itself unless Python calls it, so a computation can be cut into as many as it reads best in.
+    The part itself is compiled only where Python calls it, so a computation can be cut into as many parts as are good to read.
     """
     return _compiled(function, inline="always")
 
 
 def compiled_bare(function: Function) -> Function:
-    """The same for loops that allocate nothing: arrays are handed on without counting who holds them."""
+    """Compile a loop that allocates nothing, to be called by others; its arrays are passed on without reference counts."""
     return _compiled(function, _nrt=False)
 
 
 def _compiled(function: Function, **flags: Any) -> Function:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        np.seterr(over="ignore")  # the same source as plain Python, in which hashes overflow on purpose
+        np.seterr(over="ignore")  # as plain Python, where hashes overflow on purpose
         return function
     compile_lazily: Any = numba.njit
     flags = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **flags}
@@ -108,10 +113,10 @@ def may_call(part: str, other: str) -> bool:
 
 @functools.cache
 def rules_stamp(part: str) -> str:
-    """Digest of every module that compiled code of a part can hold a constant of.
+    """Digest of every module from which compiled code of a part can hold a constant.
 
     These are all modules of the parts in which something is compiled and which it may call. A game that none of them names is left out,
-    so that nobody is built anew when a game changes that they do not play.
+    so that code is not compiled again when a game changes that it does not use.
     """
     digest = hashlib.sha256()
     sources = {path.relative_to(PACKAGE): path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))}
@@ -127,7 +132,7 @@ def rules_stamp(part: str) -> str:
 
 
 class _Stamped:
-    """Keeps the stamp in the file's name too, so that an interrupted write can never pair new and old."""
+    """Puts the stamp into the file's name too, so that an interrupted write cannot mix old and new."""
 
     def get_source_stamp(self) -> str:
         return rules_stamp(part_of(Path(self._py_file).resolve().relative_to(PACKAGE)))  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """Randomness as a pure function of (seed, episode, step, what for).
 
-Every draw is a hash of its address, so nothing depends on the order of draws, on the size of the batch, on threads or on who else
-is playing. An episode has a key, made from the seed and the episode's number; a draw hashes the key with the step, the purpose and
+Every draw is a hash of its address, so nothing depends on the order of draws, on the size of the batch, on threads or on other
+episodes. An episode has a key, made from the seed and the episode's number; a draw hashes the key with the step, the purpose and
 an index. The hash is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), applied to the counter as that generator does.
 """
 
@@ -112,7 +112,7 @@ def fresh_seed() -> int:
 
 
 def fresh_seeds(size: int) -> list[int]:
-    """Several such seeds."""
+    """Seeds from the operating system's entropy."""
     return [int(seed) >> 1 for seed in np.random.SeedSequence().generate_state(size, np.uint64)]
 
 
@@ -124,9 +124,9 @@ def generator(seed: int, *address: int) -> np.random.Generator:
 def slot_seeds(
     seeds: int | Sequence[int | None] | NDArray[np.int64] | None, size: int, started: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]] | None:
-    """Seeds for the slots of a batch, and which slots get one: a number counts up from itself, a list names each.
+    """Seeds for the slots of a batch, and which slots get one: a number is the first of consecutive seeds, a list names each.
 
-    None keeps what a slot has, or draws one where nothing has started yet; with nothing to place the answer is None.
+    None keeps the seed that a slot has, or draws one where nothing has started yet; the answer is None where all slots keep theirs.
     """
     if seeds is None:
         if started:
