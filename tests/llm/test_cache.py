@@ -15,9 +15,8 @@ import pytest
 from conversations import GREEDY, ask, texts
 
 from edgeworth.errors import DataError, NotRecorded
-from edgeworth.llm.cache import Cache, questions
+from edgeworth.llm.cache import Cache, ReplyStore, questions
 from edgeworth.llm.client import Client, Completion, Failure, Message, Messages, Sampling, TokenLogprob
-from edgeworth.llm.reply_store import ReplyStore
 from edgeworth.llm.scripted import Scripted
 
 PROCESSES, QUESTIONS = 4, 60

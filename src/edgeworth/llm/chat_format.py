@@ -1,7 +1,7 @@
 """The chat-completions format: what a request says, and what a body, a status or a broken connection means.
 
-What comes back is data from outside: any body at all becomes a `Completion` or a `Failure`, and nothing is raised. Errors are told apart by
-HTTP status, by the code that servers put into the body, and by the kind of broken connection.
+What comes back is data from outside: any body at all becomes a `Completion` or a `Failure`, and nothing is raised. Errors differ by HTTP
+status, by the code that servers put into the body, and by the kind of broken connection.
 """
 
 from __future__ import annotations
@@ -108,14 +108,14 @@ def shown(value: object) -> str:
     return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")
 
 
-def status_reason(status: int, codes: Iterable[str], told: str) -> Reason:
+def status_reason(status: int, codes: Iterable[str], says: str) -> Reason:
     """Why a server answered with an error."""
     for code in codes:
         if code in CODE_REASONS:
             return CODE_REASONS[code]
     if status >= 500:
         return "server_error"
-    if status == 400 and TOO_LONG.search(told):
+    if status == 400 and TOO_LONG.search(says):
         return "too_long"
     return STATUS_REASONS.get(status, "bad_request")
 

@@ -1,8 +1,8 @@
-"""What a language model is to us: a batch of conversations goes in, a reply to each comes out.
+"""The interface of language models: a batch of conversations goes in, a reply to each comes out.
 
-Batch first: a caller with one prompt sends a batch of one. A reply is a `Completion` or a `Failure`; failures are values, so that one dead
-prompt does not lose the batch, and whoever asked decides what a missing reply means. Only what no reply could mend is raised: an
-option that makes no sense, a key that is missing, a package that is not installed.
+A caller with one prompt sends a batch of one. A reply is a `Completion` or a `Failure`; failures are values, so that one failed prompt does
+not lose the batch, and the caller decides what a missing reply means. Raised are only mistakes that no reply could repair: an option that
+makes no sense, a key that is missing, a package that is not installed.
 
 Clients are wrapped, not extended: `retry.Retry`, `cache.Cache` and `Counted` are clients around a client. `Counted` belongs outside every
 other wrapper, where a cached reply and one that took three tries are one prompt each; tokens and seconds are counted only where a model
@@ -16,7 +16,6 @@ import threading
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
@@ -157,12 +156,12 @@ class Client:
         """Raise ModelUnavailable, with the remedy, if asking is bound to fail; to be called before anything long starts."""
 
     def close(self) -> None:
-        """Let go of connections and files."""
+        """Close connections and files."""
 
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

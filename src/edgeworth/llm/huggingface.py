@@ -1,6 +1,6 @@
 """A local language model: any causal model from a folder or from the Hugging Face hub, asked in batches, on CPU or GPU.
 
-A schema is always met: replies are decoded under its grammar (`local.grammar`), what can only be said in one way is appended without
+A schema is always met: replies are decoded under its grammar (`local.grammar`), what can be written in one way only is appended without
 asking the model, and what the prompts of a batch share is read once (`local.prefixes`). torch and transformers (extra `llm`) are imported
 when the model is first needed, so that a client can be made, named and replayed without them; `check` loads the model, and every call
 after it only asks.
@@ -125,12 +125,12 @@ class HuggingFace(Client):
 
     def _rows(self, loaded: LocalModel, batch: Sequence[Messages], each: Sequence[Sampling]) -> list[Row | Failure]:
         """What is to be written, or why not."""
-        spoken = [self._spoken(loaded, messages) for messages in batch]
-        prompts = iter(loaded.encode([text for text in spoken if isinstance(text, str)]))
-        asked = zip(spoken, each, strict=True)
+        texts = [self._text(loaded, messages) for messages in batch]
+        prompts = iter(loaded.encode([text for text in texts if isinstance(text, str)]))
+        asked = zip(texts, each, strict=True)
         return [text if isinstance(text, Failure) else self._row(loaded, text, next(prompts), one) for text, one in asked]
 
-    def _spoken(self, loaded: LocalModel, messages: Messages) -> str | Failure:
+    def _text(self, loaded: LocalModel, messages: Messages) -> str | Failure:
         from jinja2 import TemplateError
 
         try:

@@ -1,11 +1,11 @@
-"""Clients of servers that speak OpenAI's chat-completions protocol: Groq, OpenAI, vLLM, Ollama, llama.cpp.
+"""Clients of servers with OpenAI's chat-completions protocol: Groq, OpenAI, vLLM, Ollama, llama.cpp.
 
 The official SDK (`openai`, extra `llm`) carries the requests, one per conversation, with a bounded number in flight; its own retries are
 switched off, because `retry.Retry` does that for all clients. A client can be made without a key, without the SDK and without a
 network, so that a recording can be replayed anywhere; `check` or the first question needs them.
 
 The key comes from the environment variable that the provider documents and goes into the Authorization header, nowhere else. What the SDK
-reads from the environment for OpenAI (organisation, project, extra headers) goes to OpenAI's own address and to nobody else.
+reads from the environment for OpenAI (organisation, project, extra headers) is sent to OpenAI's own address only.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class OpenAICompatible(Client):
         """The body of an answer, without the key, should it repeat it; or why there is none.
 
         It is read piece by piece against the clock: some servers send spaces to keep a slow connection alive, and a read timeout, which
-        starts anew with every byte, would never fire.
+        restarts with every byte, would never fire.
         """
         openai = _openai()
         _, server = self._sdk()
@@ -179,7 +179,7 @@ class OpenAICompatible(Client):
             return server.failure(connection_reason(type(error).__name__), time.monotonic() - started)
 
     def _sdk(self) -> tuple[Any, Server]:
-        """The SDK's client, made when it is first needed, and made anew in a forked process."""
+        """The SDK's client, made when it is first needed, and again in a forked process."""
         with self._lock:
             if self._held is None or self._held[0] != os.getpid():
                 key = key_from(self.key_variable, self.provider)
@@ -190,10 +190,10 @@ class OpenAICompatible(Client):
 
 def _failure_of_status(error: Any, server: Server, seconds: float) -> Failure:
     """The failure behind an error status (`openai.APIStatusError`)."""
-    status, told = int(error.status_code), words_of(error.body)
-    reason = status_reason(status, (str(error.code), str(error.type)), told)
+    status, says = int(error.status_code), words_of(error.body)
+    reason = status_reason(status, (str(error.code), str(error.type)), says)
     wait = retry_after_seconds(error.response.headers.get("retry-after"), time.time())
-    return server.failure(reason, seconds, status, told, wait)
+    return server.failure(reason, seconds, status, says, wait)
 
 
 def _openai() -> Any:

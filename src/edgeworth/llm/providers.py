@@ -98,10 +98,10 @@ class Server:
             return text
         return text.replace(self.key, "[key]").replace(self.key.replace("/", "\\/"), "[key]")
 
-    def failure(self, reason: Reason, seconds: float, status: int | None = None, told: str = "", wait: float | None = None) -> Failure:
+    def failure(self, reason: Reason, seconds: float, status: int | None = None, says: str = "", wait: float | None = None) -> Failure:
         """A failure in a sentence, with the server's own words where it has any."""
         sentence = self._sentence(reason, f" (HTTP {status})" if status else "", seconds)
-        quoted = f" It says {shown(self.without_key(told))}." if told and reason != "unauthorized" else ""  # some repeat half the key
+        quoted = f" It says {shown(self.without_key(says))}." if says and reason != "unauthorized" else ""  # some repeat half the key
         return Failure(reason, self.without_key(sentence) + quoted, status, wait, seconds)
 
     def _sentence(self, reason: Reason, status: str, seconds: float) -> str:

@@ -1,13 +1,13 @@
-"""Asking again: backoff with jitter, one deadline for the whole call, and respect for Retry-After.
+"""Retries: exponential backoff with jitter, one deadline for the whole call, Retry-After, and a circuit breaker.
 
-Only failures that time can mend are worth another try (`WORTH_RETRYING`), and of a batch only the prompts that failed. The wait before try
-k + 1 is drawn uniformly from the upper half of [0, first_wait · 2^(k-1)], so that clients that failed together do not come back together
-(Brooker, "Exponential Backoff and Jitter", 2015; the lower half is left out so that a wait is always a wait). A server that names a time
-is given that time. A wait that would outlast the deadline is not begun: the failures are handed back at once.
+Only failures that may pass are retried (`WORTH_RETRYING`), and of a batch only the prompts that failed. The wait before try k + 1 is drawn
+uniformly from the upper half of [0, first_wait · 2^(k-1)], so that clients that failed together do not come back together (Brooker,
+"Exponential Backoff and Jitter", 2015; the lower half is left out so that there is always some wait). Where a server names a time, that is
+the wait. A wait that would outlast the deadline is not begun: the failures are returned at once.
 
-A server that let a whole call down is then left in peace for a while: `rest` seconds, or longer if it said so. Calls meanwhile are answered
-at once, with its last failure. After a rest a single try tells whether it is back; if not, the next rest is twice as long, up to
-`longest_rest`. So a dead provider costs a training run one deadline now and then, ever more rarely, not one at every step.
+A server that failed a whole call is not asked for `rest` seconds, or longer if it said so; calls in that time are answered at once, with
+its last failure. After a rest one try shows whether it is back; if not, the next rest is twice as long, up to `longest_rest`. So a dead
+provider costs a training run one deadline now and then, ever more rarely, not one at every step.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from edgeworth.seeding import checked_seed, fresh_seed, generator
 
 WORTH_RETRYING = frozenset(("timeout", "rate_limited", "server_error", "conflict", "dropped", "unreachable"))
 """HTTP 408, 409, 429 and 5xx, and connections that were slow, cut or not accepted; never another 4xx."""
-NOBODY_IS_SERVED = WORTH_RETRYING | {"unauthorized", "unknown_model", "out_of_quota"}
-"""Failures that would have met any prompt; the others are about the prompt itself."""
+NOT_THE_PROMPT = WORTH_RETRYING | {"unauthorized", "unknown_model", "out_of_quota"}
+"""Failures that are independent of the prompt."""
 
 
 def backoff(attempt: int, first_wait: float, longest_wait: float, chance: float) -> float:
@@ -34,7 +34,7 @@ def backoff(attempt: int, first_wait: float, longest_wait: float, chance: float)
 
 
 class Retry(Wrapper):
-    """Asks again what failed for a passing reason."""
+    """Retries prompts that failed for a reason that may pass."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Retry(Wrapper):
             return []
         if resting is not None and self._clock() < resting[0]:
             self._counters.spared(len(batch))
-            return [_left_in_peace(*resting, self._clock())] * len(batch)
+            return [_not_asked(*resting, self._clock())] * len(batch)
         stop_at = self._clock() + (self.deadline if within is None else min(self.deadline, within))
         call, each = next(self._calls), sampling_each(batch, sampling)
         replies = self.client.complete(batch, sampling, stop_at - self._clock())
@@ -94,13 +94,13 @@ class Retry(Wrapper):
             self._counters.retried(len(failed))
             again = self.client.complete([batch[i] for i in failed], [each[i] for i in failed], stop_at - self._clock())
             for i, reply in zip(failed, again, strict=True):
-                replies[i] = _told_tries(reply, attempt + 1)
+                replies[i] = _with_tries(reply, attempt + 1)
         self._resting = self._rest_after(replies)
         return replies
 
     def _rest_after(self, replies: Sequence[Reply]) -> tuple[float, Failure] | None:
-        """Until when a server that let everybody down is left in peace."""
-        failures = [reply for reply in replies if isinstance(reply, Failure) and reply.reason in NOBODY_IS_SERVED]
+        """Until when a server that failed every prompt of a call is not asked, and its last failure."""
+        failures = [reply for reply in replies if isinstance(reply, Failure) and reply.reason in NOT_THE_PROMPT]
         if len(failures) < len(replies) or self.rest == 0:
             self._last_rest = 0.0
             return None
@@ -114,13 +114,13 @@ class Retry(Wrapper):
         return max([backoff(attempt, self.first_wait, self.longest_wait, chance), *asked])
 
 
-def _told_tries(reply: Reply, tries: int) -> Reply:
-    """A failure says how often it was tried."""
+def _with_tries(reply: Reply, tries: int) -> Reply:
+    """A failure whose message says how often it was tried."""
     if not isinstance(reply, Failure):
         return reply
     return replace(reply, message=f"{reply.message} Tried {tries} times.")
 
 
-def _left_in_peace(until: float, failure: Failure, now: float) -> Failure:
+def _not_asked(until: float, failure: Failure, now: float) -> Failure:
     """The failure of a prompt that was not asked."""
     return replace(failure, message=f"{failure.message} Not asked again for another {until - now:.0f} s.", seconds=0.0)

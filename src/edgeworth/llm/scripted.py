@@ -16,7 +16,7 @@ Script = Iterable[str | Reply] | Callable[[Messages], str | Reply]
 
 
 class Scripted(Client):
-    """Says what it is told to say, and remembers what it was asked."""
+    """Gives the replies of its script, and records what it was asked."""
 
     def __init__(self, replies: Script, model: str = "scripted") -> None:
         self._answer = replies if callable(replies) else _reader(list(replies))
@@ -35,9 +35,9 @@ class Scripted(Client):
         with self._lock:
             self.calls += 1
             self.asked += batch
-            return [self._spoken(self._answer(messages)) for messages in batch]
+            return [self._completion(self._answer(messages)) for messages in batch]
 
-    def _spoken(self, reply: str | Reply) -> Reply:
+    def _completion(self, reply: str | Reply) -> Reply:
         return Completion(reply, model=self._model) if isinstance(reply, str) else reply
 
 

@@ -48,8 +48,8 @@ class LocalModel:
     @cached_property
     def ends(self) -> frozenset[int]:
         """The tokens that end a reply."""
-        told = self.model.generation_config.eos_token_id
-        named = told if isinstance(told, list) else [told]
+        ends = self.model.generation_config.eos_token_id
+        named = ends if isinstance(ends, list) else [ends]
         return frozenset(token for token in [*named, self.tokenizer.eos_token_id] if token is not None)
 
     @cached_property
@@ -76,13 +76,13 @@ class LocalModel:
 
     def text(self, tokens: Sequence[int]) -> str:
         """The text of tokens."""
-        said: str = self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return said
+        text: str = self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return text
 
     def conversation(self, messages: Messages) -> str:
         """A conversation as the model reads it, up to where its reply begins."""
-        said = [{"role": message.role, "content": message.content} for message in messages]
-        written: str = self.tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
+        chat = [{"role": message.role, "content": message.content} for message in messages]
+        written: str = self.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
         return written
 
     def encode(self, conversations: Sequence[str]) -> list[list[int]]:
@@ -105,8 +105,8 @@ def load(folder: Path, name: str, device: str, dtype: str, batch_size: int) -> L
                 folder, config=config, dtype=_dtype(dtype, place), local_files_only=True, use_safetensors=True
             )
     except Exception as error:  # a folder from outside can be wrong in every way
-        told = " ".join(str(error).split())[:200]
-        raise ModelUnavailable("unknown_model", f"{name} cannot be loaded as a causal language model: {told}") from error
+        reason = " ".join(str(error).split())[:200]
+        raise ModelUnavailable("unknown_model", f"{name} cannot be loaded as a causal language model: {reason}") from error
     model.to(place).eval().requires_grad_(False)
     packed = is_packable(model)
     if packed:
@@ -159,8 +159,8 @@ def _tokenizer(folder: Path, name: str) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:
-        told = " ".join(str(error).split())[:200]
-        raise ModelUnavailable("unknown_model", f"The tokenizer of {name} cannot be loaded: {told}") from error
+        reason = " ".join(str(error).split())[:200]
+        raise ModelUnavailable("unknown_model", f"The tokenizer of {name} cannot be loaded: {reason}") from error
     if not tokenizer.chat_template:
         raise ModelUnavailable(
             "bad_request",
