@@ -1,4 +1,4 @@
-"""Designers and hints over HTTP: who answers, what from, and what is said where nobody can."""
+"""Designers and hint providers over HTTP: answers, what they depend on, and errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 
 def with_stub(monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
-    """Put a process without a model in the place of the language model."""
+    """Replace the language model by a stub in its process."""
     monkeypatch.setattr(routes_designers, "pocket_process", lambda: ModelProcess("stub", functools.partial(Stub, **options)))
 
 
@@ -86,7 +86,7 @@ def test_adaptive_over_the_wire_is_adaptive_at_home(client: TestClient, stage: s
     assert rewards == play(Adaptive(), AuctionConfig.from_options(stage=stage), 1, 11)[0].tolist()
 
 
-def test_adaptive_learns_from_steps_that_are_wholly_told(client: TestClient) -> None:
+def test_adaptive_learns_from_steps_that_are_given_in_full(client: TestClient) -> None:
     seen = opened(client, stage="4", seed=5)
     for _ in range(5):
         told, known = (client.post("/api/design", json=asked).json() for asked in (seen, {"session_id": "demo"}))
@@ -105,7 +105,7 @@ def test_steps_that_contradict_each_other_are_refused(client: TestClient, name: 
     assert refused["field"] == "auction_type"
 
 
-def test_adaptive_learns_from_a_first_step_that_is_wholly_told(client: TestClient) -> None:
+def test_adaptive_learns_from_a_first_step_that_is_given_in_full(client: TestClient) -> None:
     seen = opened(client, stage="4", seed=5)
     first = client.post("/api/design", json=seen).json()
     seen = client.post("/step", json={"session_id": "demo", "action": first["mechanism"]}).json()["observation"]
@@ -157,7 +157,7 @@ def test_outcomes_may_be_rows_and_more_than_an_observation_shows(client: TestCli
         ({"round_number": True, "episode_length": 10, "market_outcomes": []}, 422, "invalid_request", "round_number"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_its_field(
+def test_impossible_requests_are_refused_with_the_field(
     client: TestClient, body: dict[str, Any], status: int, code: str, field: str
 ) -> None:
     assert problem(client.post("/api/design", json=body), status, code)["field"] == field
@@ -176,7 +176,7 @@ def test_a_mechanism_in_force_is_judged_by_the_game(client: TestClient, played: 
     assert "Did you mean 'vcg'?" in problem(refused, 422, "illegal_action")["message"]
 
 
-def test_unknown_designers_are_answered_with_their_neighbour(client: TestClient) -> None:
+def test_unknown_designers_get_a_suggestion(client: TestClient) -> None:
     opened(client)
     refused = client.post("/api/design", json={"session_id": "demo", "designer": "adaptiv"})
     assert "Did you mean 'adaptive'?" in problem(refused, 422, "unknown_name")["message"]
@@ -184,7 +184,7 @@ def test_unknown_designers_are_answered_with_their_neighbour(client: TestClient)
     assert "Did you mean 'uniform'?" in problem(client.post("/api/designers/unifrom/warm-up"), 404, "unknown_name")["message"]
 
 
-def test_sessions_that_are_gone_over_elsewhere_or_another_game_are_told(client: TestClient) -> None:
+def test_sessions_that_are_missing_over_elsewhere_or_of_another_game_are_refused(client: TestClient) -> None:
     problem(client.post("/api/design", json={"session_id": "nobody"}), 404, "unknown_session")
     opened(client, episode_length=1)
     problem(client.post("/api/design", json={"session_id": "demo", "round_number": 3}), 409, "conflict")
@@ -194,7 +194,7 @@ def test_sessions_that_are_gone_over_elsewhere_or_another_game_are_told(client: 
     problem(client.post("/api/design", json={"session_id": "t"}), 409, "other_game")
 
 
-def test_a_session_of_somebody_else_is_not_looked_at(tmp_path: Path) -> None:
+def test_a_session_of_another_owner_is_unknown(tmp_path: Path) -> None:
     with client_of(settings_in(tmp_path, tokens=(("ann", "a1"), ("bob", "b1")))) as client:
         ann, bob = ({"authorization": f"Bearer {token}"} for token in ("a1", "b1"))
         client.post("/reset", json={"session_id": "demo"}, headers=ann)
@@ -221,7 +221,7 @@ def test_the_model_answers_for_itself_with_its_confidence(tmp_path: Path, monkey
         assert [line.partition(":")[0] for line in assumed] == ["n_agents", "population_proxies", "current_mechanism"]
 
 
-def test_what_is_no_mechanism_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_illegal_mechanism_of_a_model_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps({**MECHANISM, "reserve_price": 7}))
     with client_of(settings_in(tmp_path)) as client:
         opened(client)
@@ -229,7 +229,7 @@ def test_what_is_no_mechanism_is_no_answer(tmp_path: Path, monkeypatch: pytest.M
         assert refused["reason"] == "out_of_range" and refused["who"] == "language_model"
 
 
-def test_a_model_process_that_was_killed_is_an_error_and_then_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_model_process_is_an_error_and_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=1.0)
     app = create_app(settings_in(tmp_path))
     with TestClient(app, base_url="http://localhost") as client, ThreadPoolExecutor(1) as pool:
@@ -275,7 +275,7 @@ def test_the_list_names_the_default_and_what_is_loaded(tmp_path: Path, monkeypat
         assert providers["random"] == "loaded" and providers["bayes"] == "cold"
 
 
-def test_a_server_does_not_start_with_a_designer_that_nobody_knows(tmp_path: Path) -> None:
+def test_a_server_does_not_start_with_an_unknown_designer(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Did you mean 'adaptive'"):
         create_app(settings_in(tmp_path, designer="adaptiv"))
     with pytest.raises(ValueError, match="Did you mean 'language_model'"):
@@ -312,7 +312,7 @@ def test_requests_of_many_clients_become_few_calls_of_the_model(tmp_path: Path, 
     assert {answer.status_code for answer in answers} == {200} and sum(calls) == 40 and len(calls) <= 3
 
 
-def test_a_full_queue_is_503_with_a_time_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_queue_is_503_with_retry_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=0.3)
     settings = settings_in(tmp_path, queues=QueueLimits(queue=4, batch=2))
     answers = asyncio.run(asked_at_once(create_app(settings), [market(number) for number in range(30)]))
@@ -331,7 +331,7 @@ def test_an_owner_who_asks_too_much_is_429_while_another_is_answered(tmp_path: P
     assert all(problem(answer, 429, "too_many_questions") and int(answer.headers["retry-after"]) >= 1 for answer in refused)
 
 
-def test_without_tokens_the_whole_queue_is_everybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tokens_all_clients_share_the_whole_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=0.1)
     settings = settings_in(tmp_path, queues=QueueLimits(queue=16, batch=8, per_owner=2))
     answers = asyncio.run(asked_at_once(create_app(settings), [market(number) for number in range(16)]))
@@ -374,9 +374,9 @@ def test_the_server_answers_while_the_model_writes(tmp_path: Path, monkeypatch: 
     assert whole > 2.0 and len(seconds) > 40 and max(seconds) < 1.0
 
 
-def test_a_question_is_called_off_when_its_client_goes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_cancelled_when_its_client_disconnects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "calls"
-    with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=1.5, log=str(log))
+    with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=3.0, log=str(log))
     with in_thread(settings_in(tmp_path, queues=QueueLimits(batch=1))) as (_, port):
         address = f"http://127.0.0.1:{port}"
         with ThreadPoolExecutor(1) as pool:
@@ -416,7 +416,7 @@ def test_hints_are_legal_moves_of_the_session(client: TestClient, provider: str)
         problem(client.post("/bargaining/hint", json={"session_id": "t", "provider": provider}), 409, "episode_over")
 
 
-def test_a_moment_that_is_told_is_the_moment_of_the_session(client: TestClient) -> None:
+def test_a_described_moment_gets_the_hint_of_the_session(client: TestClient) -> None:
     told = client.post("/bargaining/reset", json={"session_id": "t", "seed": 8, "opens": "agent"}).json()
     stepped = client.post(
         "/bargaining/step", json={"session_id": "t", "action": {"act_type": 0, "oA": told["observation"]["counts"]}}
@@ -429,7 +429,7 @@ def test_a_moment_that_is_told_is_the_moment_of_the_session(client: TestClient) 
     assert here["hint"] == there["hint"] and here["steps"] is None and there["steps"] == 1
 
 
-def test_a_model_that_whispers_what_the_rules_forbid_is_rejected_aloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_illegal_hint_of_a_model_is_reported_as_a_rejection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps({"act_type": 2, "oA": [0, 0, 0], "confidence": 1.0}))
     with client_of(settings_in(tmp_path)) as client:
         client.post("/bargaining/reset", json={"session_id": "t", "opens": "agent"})
@@ -438,7 +438,7 @@ def test_a_model_that_whispers_what_the_rules_forbid_is_rejected_aloud(tmp_path:
         client.post("/bargaining/step", json={"session_id": "t", "action": OFFER})
 
 
-def test_nobody_is_asked_for_a_hint_that_cannot_be_given(client: TestClient) -> None:
+def test_a_provider_that_cannot_play_the_game_is_an_error(client: TestClient) -> None:
     client.post("/bargaining/reset", json={"session_id": "t", "partner": "tit_for_tat"})
     unable = client.post("/bargaining/hint", json={"session_id": "t", "provider": "bayes"})
     assert "tit_for_tat" in problem(unable, 422, "invalid_option")["message"]
@@ -462,7 +462,7 @@ def test_nobody_is_asked_for_a_hint_that_cannot_be_given(client: TestClient) -> 
         ({"counts": [0, 0, 0]}, "at least one item"),
     ],
 )
-def test_a_moment_that_cannot_be_is_refused(client: TestClient, situation: dict[str, Any], says: str) -> None:
+def test_an_impossible_moment_is_refused(client: TestClient, situation: dict[str, Any], says: str) -> None:
     body = {"provider": "random", "situation": {"counts": [2, 1, 1], "my_utilities": [1, 2, 3], **situation}}
     answer = client.post("/bargaining/hint", json=body)
     assert answer.status_code == 422 and says in answer.json()["message"], answer.json()
@@ -479,7 +479,7 @@ def test_clients_that_name_ever_new_games_do_not_fill_the_memory(client: TestCli
     assert all(said)
 
 
-def test_moments_under_other_rules_are_answered_each_by_its_own(tmp_path: Path) -> None:
+def test_moments_under_different_rules_are_answered_by_their_own_rules(tmp_path: Path) -> None:
     app = create_app(settings_in(tmp_path))
     situation = {"counts": [2, 2, 1], "my_utilities": [3, 1, 2]}
     bodies = [{"provider": "bayes", "situation": {**situation, "options": {"max_turns": turns}}} for turns in (2, 10, 2, 10, 4)]

@@ -45,7 +45,7 @@ def test_a_reply_comes_back_as_it_was_written(stub: Any) -> None:
     assert isinstance(reply.logprobs[0], TokenLogprob) and reply.logprobs[0].logprob == pytest.approx(-0.6931, abs=1e-4)
 
 
-def test_a_process_that_was_killed_is_told_and_started_again(stub: Any) -> None:
+def test_a_killed_process_is_reported_and_started_again(stub: Any) -> None:
     process = stub(text="x", seconds=0.5)
     process.load()
     killer = threading.Timer(0.2, os.kill, (process.pid, signal.SIGKILL))
@@ -57,12 +57,12 @@ def test_a_process_that_was_killed_is_told_and_started_again(stub: Any) -> None:
     assert ProcessClient(process).complete(QUESTION, Sampling())[0].text == "x" and process.starts == 2
 
 
-def test_a_process_that_dies_of_its_question_is_told(stub: Any) -> None:
+def test_a_process_that_dies_of_its_request_is_reported(stub: Any) -> None:
     with pytest.raises(ModelUnavailable, match="status 3"):
         ProcessClient(stub(text="die")).complete(QUESTION, Sampling())
 
 
-def test_a_model_that_is_not_there_says_so_in_its_own_words(stub: Any) -> None:
+def test_a_missing_model_is_reported_in_its_own_words(stub: Any) -> None:
     process = stub(missing=True)
     with pytest.raises(ModelUnavailable, match=r"There is no such model; train one\.") as missing:
         process.load()

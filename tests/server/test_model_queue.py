@@ -92,7 +92,7 @@ def test_a_batch_is_no_larger_than_allowed_and_the_rest_follows() -> None:
     with_queue(use, batch=4)
 
 
-def test_a_full_queue_is_told_at_once_with_a_time_to_come_back() -> None:
+def test_a_full_queue_is_refused_at_once_with_retry_after() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         first = asyncio.create_task(queue.ask(0))
@@ -109,7 +109,7 @@ def test_a_full_queue_is_told_at_once_with_a_time_to_come_back() -> None:
     with_queue(use, queue=2, batch=1)
 
 
-def test_one_owner_fills_no_more_than_a_part_of_the_queue() -> None:
+def test_one_owner_fills_only_a_share_of_the_queue() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         first = asyncio.create_task(queue.ask(0, "alice"))
@@ -131,7 +131,7 @@ def test_one_owner_fills_no_more_than_a_part_of_the_queue() -> None:
     with_queue(use, queue=4, per_owner=2, batch=1)
 
 
-def test_questions_that_were_called_off_take_no_room() -> None:
+def test_cancelled_requests_take_no_room() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         first = asyncio.create_task(queue.ask(0, "alice"))
@@ -148,7 +148,7 @@ def test_questions_that_were_called_off_take_no_room() -> None:
     with_queue(use, queue=2, per_owner=2, batch=1)
 
 
-def test_a_deadline_is_kept_and_what_still_waited_is_never_worked_on() -> None:
+def test_a_deadline_is_kept_and_requests_that_still_wait_are_never_computed() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         outcomes = await asyncio.gather(queue.ask(1), queue.ask(2), return_exceptions=True)
@@ -160,7 +160,7 @@ def test_a_deadline_is_kept_and_what_still_waited_is_never_worked_on() -> None:
     with_queue(use, batch=1, deadline_seconds=0.3)
 
 
-def test_a_question_whose_client_left_is_dropped() -> None:
+def test_a_cancelled_request_is_never_computed() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         first = asyncio.create_task(queue.ask(1))
@@ -176,7 +176,7 @@ def test_a_question_whose_client_left_is_dropped() -> None:
     with_queue(use, batch=1)
 
 
-def test_one_question_that_fails_leaves_its_neighbours_alone() -> None:
+def test_a_failed_request_does_not_affect_the_rest_of_its_batch() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         good, bad = await asyncio.gather(queue.ask(1), queue.ask("x"), return_exceptions=True)
         assert good == 2 and (bad.status, bad.code, bad.facts) == (502, "failed", {"who": "doubler"})
@@ -197,7 +197,7 @@ def test_a_worker_that_cannot_be_loaded_says_why_and_is_tried_again() -> None:
     with_queue(use)
 
 
-def test_warming_up_loads_without_a_question() -> None:
+def test_warming_up_loads_without_a_request() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         queue.warm_up()
         assert queue.state in ("loading", "loaded")
@@ -235,7 +235,7 @@ def test_closing_answers_what_waits_and_takes_no_more() -> None:
         (ZeroDivisionError(), 502, "failed"),
     ],
 )
-def test_what_a_worker_fails_at_is_no_fault_of_the_client_unless_it_is(error: Exception, status: int, code: str) -> None:
+def test_a_worker_error_is_a_client_error_only_where_the_client_caused_it(error: Exception, status: int, code: str) -> None:
     refused = failure("somebody", error)
     assert (refused.status, refused.code) == (status, code)
 

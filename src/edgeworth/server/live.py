@@ -11,7 +11,7 @@ import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,27 +68,35 @@ class Turn(NamedTuple):
     info: dict[str, Any]
 
 
-class Live(Protocol):
+class Live:
     """An episode in play."""
 
-    steps: int
-    done: bool
+    steps = 0
+    done = False
 
     def observation(self) -> dict[str, Any]:
         """What the player sees now."""
-        ...
+        raise NotImplementedError
 
     def info(self) -> dict[str, Any]:
         """What accompanies the observation."""
-        ...
-
-    def step(self, action: Any) -> Turn:
-        """Carry out an action; one that is refused changes nothing."""
-        ...
+        raise NotImplementedError
 
     def logged(self) -> Any:
         """The action of the last step in plain JSON, for the log."""
-        ...
+        raise NotImplementedError
+
+    def step(self, action: Any) -> Turn:
+        """Carry out an action; one that is refused changes nothing."""
+        if self.done:
+            raise EpisodeOver(f"The episode is over after {self.steps} steps.")
+        reward = self._played(action)
+        self.steps += 1
+        return Turn(self.observation(), reward, self.done, self.info())
+
+    def _played(self, action: Any) -> float:
+        """The reward of an action, once it is carried out; sets `done`."""
+        raise NotImplementedError
 
 
 class MarketStep(NamedTuple):
@@ -99,14 +107,13 @@ class MarketStep(NamedTuple):
     mechanism: dict[str, Any]
 
 
-class LiveAuction:
+class LiveAuction(Live):
     """A market whose designer is the client; `DaedalusEnv` without its spaces and arrays."""
 
     def __init__(self, opening: Opening) -> None:
         self.markets, self.truth = DesignedMarkets(AuctionConfig.from_options(**opening.options), 1), opening.truth
         self.markets.batch.seed(opening.seed)
         self.markets.begin()
-        self.steps, self.done = 0, False
         self.first: list[MarketStep] = []
         """The first five steps, from which the adaptive designer learns."""
         self.recent: deque[MarketStep] = deque(maxlen=RECENT_STEPS)
@@ -131,27 +138,25 @@ class LiveAuction:
             del info["truth"]
         return info
 
-    def step(self, action: Any) -> Turn:
-        refuse_after_the_end(self)
+    def _played(self, action: Any) -> float:
         mechanism = action_from(action)
         self._row[0] = row_values(mechanism)
         self.markets.batch.run(self._row)
         self.markets.notebook.write(self._row)
         line = self.markets.lines[0, -1].tolist()
-        scores, proxies = dict(zip(SCORES, line, strict=False)), dict(zip(PROXIES, line[FIRST_PROXY:], strict=False))
-        step = MarketStep(scores, proxies, dict(vars(mechanism)))
-        self.recent.append(step)
+        scores: dict[str, float] = dict(zip(SCORES, line, strict=False))
+        proxies = dict(zip(PROXIES, line[FIRST_PROXY:], strict=False))
+        self.recent.append(MarketStep(scores, proxies, dict(vars(mechanism))))
         if self.steps < RECENT_STEPS:
-            self.first.append(step)
-        self.steps += 1
-        self.done = self.steps >= self.markets.config.episode_length
-        return Turn(self.observation(), scores["composite"], self.done, self.info())
+            self.first.append(self.recent[-1])
+        self.done = self.steps + 1 >= self.markets.config.episode_length
+        return scores["composite"]
 
     def logged(self) -> Any:
         return self.recent[-1].mechanism
 
 
-class LiveBargaining:
+class LiveBargaining(Live):
     """A negotiation whose agent is the client."""
 
     def __init__(self, opening: Opening) -> None:
@@ -159,7 +164,6 @@ class LiveBargaining:
         context = {key: options.pop(key) for key in CONTEXT_KEYS if key in options}
         self.env, self.truth = NegotiationEnv(**options), opening.truth
         self._seen, self._info = self.env.reset(seed=opening.seed, options=context or None)
-        self.steps, self.done = 0, False
         self._move: dict[str, Any] | None = None
 
     def observation(self) -> dict[str, Any]:
@@ -174,22 +178,14 @@ class LiveBargaining:
             info["truth"] = {"partner_utilities": list(self.env.context.partner_utilities)}
         return info
 
-    def step(self, action: Any) -> Turn:
-        refuse_after_the_end(self)
+    def _played(self, action: Any) -> float:
         check_shape(action)
         self._seen, reward, self.done, _, self._info = self.env.step(action)
-        self.steps += 1
         self._move = {"act_type": int(action["act_type"]), "oA": [int(units) for units in action["oA"]]}
-        return Turn(self.observation(), reward, self.done, self.info())
+        return reward
 
     def logged(self) -> Any:
         return self._move
-
-
-def refuse_after_the_end(live: Live) -> None:
-    """Refuse a step of an episode that is over."""
-    if live.done:
-        raise EpisodeOver(f"The episode is over after {live.steps} steps.")
 
 
 def check_shape(move: Any) -> None:

@@ -12,7 +12,7 @@ All of this needs OpenEnv, which takes seconds to import. `edgeworth.client` spe
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
@@ -27,10 +27,9 @@ from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.auction.action import DaedalusAction
 from edgeworth.games.bargaining.payoffs import REWARD_PARTS
 from edgeworth.server.live import Live, Opening, open_live, opening_of, scenario_names
-from edgeworth.server.models import MarketObservation, Move, Triple
+from edgeworth.server.models import MarketObservation, Move, NegotiationObservation
 from edgeworth.server.sockets import first_metadata, metadata
 
-Worths = Annotated[list[float], Field(min_length=3, max_length=3)]
 Task = dict[str, Any]
 
 
@@ -52,17 +51,10 @@ class DaedalusObservation(MarketObservation, Observation):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class BargainingObservation(Observation):
+class BargainingObservation(NegotiationObservation, Observation):
     """What a negotiator sees; `metadata` has the history and which acts are legal now."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-    counts: Triple
-    my_utilities: Worths = Field(description="Whole points, or parts of 10 in a normalised context.")
-    partner_utilities: Worths = Field(description="Zeros unless revealed.")
-    last_partner_act: int
-    last_partner_offer_for_me: Triple
-    turns_remaining: int
 
 
 class EpisodeState(State):
