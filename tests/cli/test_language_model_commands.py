@@ -13,7 +13,7 @@ from edgeworth import catalog
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed
 from edgeworth.agents.designers.language_model import LanguageModel
-from edgeworth.cli.yardstick import AskedModel
+from edgeworth.cli.yardstick import model_label
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import MissingExtra
 from edgeworth.evaluation.auction_figures import draw_designers
@@ -26,7 +26,7 @@ from replies import MECHANISM, said
 Call = Callable[..., Any]
 """The fixture `called`: runs a command and gives its status, output and messages."""
 MARKET = ("market", "--designer", "language_model", "--steps", "3", "--seed", "6")
-POCKET = AskedModel(None, None, 1).label
+POCKET = model_label(None, None)
 SCALE = ("yardstick", "--game", "auction", "--stage", "0", "--episodes", "100")
 
 
@@ -182,10 +182,10 @@ def test_the_language_model_has_a_row_with_episodes_of_its_own(told: Call) -> No
 def test_a_model_that_was_trained_on_other_rules_says_so_in_its_row(tmp_path: Path) -> None:
     assert ("trained on rules" in POCKET) == (market_rules(read_card()) != RULES)
     write_card(tmp_path, {"rules": {"auction": RULES}})
-    assert AskedModel("pocket", str(tmp_path), 5).label == f"language_model ({tmp_path})"
+    assert model_label("pocket", str(tmp_path)) == f"language_model ({tmp_path})"
     write_card(tmp_path, {"what": "A card from before rules had numbers."})
-    assert AskedModel("pocket", str(tmp_path), 5).label == f"language_model ({tmp_path}, trained on rules 1)"
-    assert AskedModel("groq", "llama", 5).label == "language_model (llama)"
+    assert model_label("pocket", str(tmp_path)) == f"language_model ({tmp_path}, trained on rules 1)"
+    assert model_label("groq", "llama") == "language_model (llama)"
 
 
 def test_the_row_of_a_model_by_name_is_called_after_it(told: Call) -> None:

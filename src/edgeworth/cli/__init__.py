@@ -46,12 +46,7 @@ COMMANDS = {
 }
 """Each command's function or group in this package, as "module:name", and the first line of its help."""
 
-STYLE: dict[str, Any] = {
-    "no_args_is_help": True,
-    "add_completion": False,
-    "pretty_exceptions_enable": False,
-    "rich_markup_mode": "rich",
-}
+STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
 
 
 class LazyCommand(TyperCommand):

@@ -7,9 +7,9 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from edgeworth.cli import options
 from edgeworth.cli.bargaining_tables import POINT_NAMES, context_table, frontier_table
 from edgeworth.cli.console import deliver, err
-from edgeworth.cli.options import AsJson, Counts, Figure, Mine, Partner, Scenario, Seed, Settings, Theirs, game_config
 from edgeworth.cli.situation import given_context
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidContext, InvalidOption
@@ -23,15 +23,15 @@ from edgeworth.games.bargaining.vocabulary import Side
 
 
 def analyse(
-    counts: Counts = None,
-    mine: Mine = None,
-    theirs: Theirs = None,
-    scenario: Scenario = "classic",
-    partner: Partner = None,
-    settings: Settings = None,
-    seed: Seed = 0,
-    figure: Figure = None,
-    as_json: AsJson = False,
+    counts: options.Counts = None,
+    mine: options.Mine = None,
+    theirs: options.Theirs = None,
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
+    settings: options.Settings = None,
+    seed: options.Seed = 0,
+    figure: options.Figure = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show the Pareto frontier of a context and what an agent could get.
 
@@ -41,7 +41,7 @@ def analyse(
 
     Example: edgeworth analyse --counts 3,2,1 --mine 1,2,3 --theirs 2,1,2 --figure frontier.png
     """
-    context, config = given_context(game_config(scenario, partner, settings), seed, counts, mine, theirs, needs_theirs=True)
+    context, config = given_context(options.game_config(scenario, partner, settings), seed, counts, mine, theirs, needs_theirs=True)
     if figure is not None:
         from edgeworth.evaluation.bargaining_figures import draw_frontier
 

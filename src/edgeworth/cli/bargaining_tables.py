@@ -16,12 +16,7 @@ from edgeworth.games.bargaining.frontier import Allocation, is_pareto, nash_prod
 from edgeworth.games.bargaining.talks import OUTCOME_WORDS, Move, share_words, triple_of
 from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, ITEM_NAMES, Outcome, Side
 
-POINT_NAMES = {
-    "nash": "Nash",
-    "kalai_smorodinsky": "Kalai–Smorodinsky",
-    "egalitarian": "egalitarian",
-    "max_welfare": "max. welfare",
-}
+POINT_NAMES = {"nash": "Nash", "kalai_smorodinsky": "Kalai–Smorodinsky", "egalitarian": "egalitarian", "max_welfare": "max. welfare"}
 
 
 def rest_of(pool: Sequence[int], share: Sequence[int]) -> Triple:

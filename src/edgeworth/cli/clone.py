@@ -39,21 +39,15 @@ WHAT_IT_IS_NOT = (
 
 
 def clone_command(
-    data: Annotated[Path, typer.Option("--data", help="Folder of the Deal or No Dialog files (data.txt, val.txt, test.txt).")],
-    config: Annotated[Path | None, typer.Option("--config", help="YAML file of settings. Default: configs/behaviour_cloning.yaml.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Set any setting, e.g. --set reading=ordered --set hidden=32.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the initial weights and of the order of the moves. Default: the settings'.")
-    ] = None,
+    data: Annotated[Path, typer.Option(help="Folder of the Deal or No Dialog files (data.txt, val.txt, test.txt).")],
+    config: Annotated[Path | None, typer.Option(help="YAML file of settings. Default: configs/behaviour_cloning.yaml.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Any setting, e.g. --set reading=ordered --set hidden=32.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of weights and order of the moves. Default: the settings'.")] = None,
     test: Annotated[bool, typer.Option("--test", help="Also measure the test dialogues; once, when everything is settled.")] = False,
     episodes: Annotated[int, typer.Option(min=10, help="Episodes that the clone plays against the scenario's partner.")] = 2_000,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder. Default: runs/clone_SCENARIO_seedSEED.")] = None,
     result_file: Annotated[Path | None, typer.Option("--result", help="Also write the measurements to this JSON file.")] = None,
-    box: Annotated[
-        Path | None, typer.Option(help="Also write the network and its card to this path, without a suffix. Default: no.")
-    ] = None,
+    box: Annotated[Path | None, typer.Option(help="Also write the network and its card to this path, without suffix.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a negotiator to imitate people, from their dialogues.
@@ -119,13 +113,10 @@ def _dialogues(data: Path, test: bool) -> dict[str, list[Dialogue]]:
 
 def _read(dialogues: dict[str, list[Dialogue]], settings: CloningSettings, show: Any) -> dict[str, list[TalkMoves]]:
     """Every dialogue as moves of the game."""
-    total, done = sum(map(len, dialogues.values())), 0
-    moves: dict[str, list[TalkMoves]] = {part: [] for part in dialogues}
+    moves = {}
     for part, said in dialogues.items():
-        for dialogue in said:
-            moves[part].append(talk_moves(dialogue, settings.game.max_turns))
-            done += 1
-            show(part, done, total)
+        moves[part] = [talk_moves(dialogue, settings.game.max_turns) for dialogue in said]
+        show(part, len(moves), len(dialogues))
     return moves
 
 

@@ -31,8 +31,7 @@ app = typer.Typer(help="List auction designers, and search or fit the bundled on
 
 Bidders = Annotated[int, typer.Option("--n-agents", min=2, max=16, help="Number of bidders.")]
 Effort = Annotated[
-    float | None,
-    typer.Option(min=0.001, help="Episodes of the search, as a multiple of the usual ones. Default: 1 for eight bidders, else 0.5."),
+    float | None, typer.Option(min=0.001, help="Multiple of the usual search effort. Default: 1 for eight bidders, else 0.5.")
 ]
 Threads = Annotated[int, typer.Option(min=1, help="Threads; the result does not depend on their number.")]
 
@@ -59,7 +58,7 @@ def list_designers(as_json: AsJson = False) -> None:
 
 @app.command("search")
 def search(
-    stage: Annotated[str, typer.Option("--stage", help="Population of bidders: 0 to 4, mixed, stages, held_out_0, …")] = "mixed",
+    stage: Annotated[str, typer.Option(help="Population of bidders: 0 to 4, mixed, stages, held_out_0, …")] = "mixed",
     n_agents: Bidders = 8,
     schedule: Annotated[bool, typer.Option("--schedule", help="Search a mechanism for every step instead of one for all.")] = False,
     seed: Seed = 0,
@@ -119,7 +118,7 @@ def _interval(estimate: dict[str, Any], digits: str = ".3f") -> str:
 
 @app.command("fit")
 def fit(
-    prior: Annotated[str, typer.Option("--prior", help="Family of populations that the designer expects: stages or mixed.")] = "stages",
+    prior: Annotated[str, typer.Option(help="Family of populations that the designer expects: stages or mixed.")] = "stages",
     n_agents: Bidders = 8,
     markets: Annotated[int, typer.Option(min=1000, help="Markets to learn from.")] = 30_000,
     seed: Seed = 7_000_000,
@@ -143,7 +142,7 @@ def library(
     markets: Annotated[int, typer.Option(min=2, help="Markets per mechanism and composition.")] = 64,
     seed: Seed = 8_000_000,
     threads: Threads = 1,
-    effort: Annotated[float, typer.Option(min=0.001, help="Episodes of each search, as a multiple of the usual ones.")] = 1.0,
+    effort: Annotated[float, typer.Option(min=0.001, help="Multiple of the usual search effort.")] = 1.0,
     episodes: Annotated[int, typer.Option(min=20, help="Fresh markets for the scores on its card.")] = 4000,
     out_file: Annotated[Path | None, typer.Option("--out", help="File to write. Default: among the bundled ones.")] = None,
 ) -> None:
@@ -160,9 +159,9 @@ def library(
 
 @app.command("bundle")
 def bundle_command(
-    n_agents: Annotated[list[int] | None, typer.Option("--n-agents", help="Number of bidders; repeat for several. Default: all.")] = None,
+    n_agents: Annotated[list[int] | None, typer.Option(help="Number of bidders; repeat for several. Default: all.")] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="constants, schedules, forecasts or library; repeat for several. Default: all.")
+        list[str] | None, typer.Option(help="constants, schedules, forecasts or library; repeat for several. Default: all.")
     ] = None,
     effort: Effort = None,
     seed: Seed = 1,

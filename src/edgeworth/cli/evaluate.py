@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from edgeworth.agents.negotiators.named import is_learned, negotiator_of
+from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, shown, table
-from edgeworth.cli.options import AsJson, Figure, OutFile, Partner, Scenario, Seed, Settings, game_config
 from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import Episodes
 from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_ends, played
@@ -30,27 +30,24 @@ LABELS = {
 
 NumberOfEpisodes = Annotated[int, typer.Option("--episodes", min=10, help="Episodes; all negotiators play the same ones.")]
 YardstickEpisodes = Annotated[
-    int,
-    typer.Option("--yardstick-episodes", min=10, help="How many of them random and blind Bayes play too, for the score; Bayes is slow."),
+    int, typer.Option("--yardstick-episodes", min=10, help="How many of them random and blind Bayes (slow) play too, for the score.")
 ]
 Sampled = Annotated[bool, typer.Option("--sampled", help="Sample a learned agent's moves instead of taking the most likely one.")]
 
 
 def evaluate_command(
     agent: Annotated[list[str], typer.Option("--agent", "-a", help="Negotiator by name, run folder or checkpoint; repeat for several.")],
-    scenario: Scenario = "classic",
-    partner: Partner = None,
-    settings: Settings = None,
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
+    settings: options.Settings = None,
     episodes: NumberOfEpisodes = 20_000,
     yardstick_episodes: YardstickEpisodes = 2_000,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     sampled: Sampled = False,
-    hint: Annotated[
-        str | None, typer.Option("--hint", help="Hint provider for learned agents. Default: the one they were trained with.")
-    ] = None,
-    out_file: OutFile = None,
-    figure: Figure = None,
-    as_json: AsJson = False,
+    hint: Annotated[str | None, typer.Option(help="Hint provider for learned agents. Default: that of their training.")] = None,
+    out_file: options.OutFile = None,
+    figure: options.Figure = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure how well negotiators play.
 
@@ -61,7 +58,7 @@ def evaluate_command(
 
     Example: edgeworth evaluate --agent runs/mine --agent bayes --agent agree_first --scenario lewis --episodes 2000 --figure scores.png
     """
-    config = game_config(scenario, partner, settings)
+    config = options.game_config(scenario, partner, settings)
     ends, found = _play(config, agent, sampled, hint, episodes, yardstick_episodes, seed)
     rows = [measured(name, config, one, ends).as_dict() for name, one in found.items()]
     result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": rows}
@@ -72,15 +69,15 @@ def evaluate_command(
 def compare_command(
     first: Annotated[str, typer.Argument(help="Negotiator by name, run folder or checkpoint.")],
     second: Annotated[str, typer.Argument(help="The negotiator to compare it with.")],
-    scenario: Scenario = "classic",
-    partner: Partner = None,
-    settings: Settings = None,
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
+    settings: options.Settings = None,
     episodes: NumberOfEpisodes = 20_000,
     yardstick_episodes: YardstickEpisodes = 2_000,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     sampled: Sampled = False,
-    out_file: OutFile = None,
-    as_json: AsJson = False,
+    out_file: options.OutFile = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare two negotiators on the same episodes.
 
@@ -88,7 +85,7 @@ def compare_command(
 
     Example: edgeworth compare learned agree_first --scenario classic --episodes 5000
     """
-    config = game_config(scenario, partner, settings)
+    config = options.game_config(scenario, partner, settings)
     ends, found = _play(config, [first, second], sampled, None, episodes, yardstick_episodes, seed)
     one, other = found[first], found[second]
     difference = compared(measured(first, config, one, ends), measured(second, config, other, ends), one, other).as_dict()

@@ -15,28 +15,9 @@ from rich.text import Text
 
 from edgeworth.agents.hints.bayes import Bayes
 from edgeworth.agents.hints.llm import Consultation, LanguageModelHints, laid_out
+from edgeworth.cli import options
 from edgeworth.cli.bargaining_tables import context_table
 from edgeworth.cli.console import deliver, fallbacks_as_messages, table
-from edgeworth.cli.options import (
-    AsJson,
-    CacheFile,
-    ClientName,
-    ClientOptions,
-    Counts,
-    MaxTokens,
-    Mine,
-    ModelName,
-    Partner,
-    PromptFile,
-    Replay,
-    Scenario,
-    Seed,
-    Settings,
-    Temperature,
-    Theirs,
-    client_options,
-    game_config,
-)
 from edgeworth.cli.situation import after_history, after_moves, given_context
 from edgeworth.envs.hint_injector import provider_of
 from edgeworth.errors import InvalidOption
@@ -56,29 +37,27 @@ DUE = np.ones(1, np.bool_)
 
 
 def hint_command(
-    counts: Counts = None,
-    mine: Mine = None,
-    theirs: Theirs = None,
-    history: Annotated[
-        str | None, typer.Option(help="Moves so far, with your share in each: 'me PROPOSE 2,1,0; partner PROPOSE 1,1,1'. Default: none.")
-    ] = None,
+    counts: options.Counts = None,
+    mine: options.Mine = None,
+    theirs: options.Theirs = None,
+    history: Annotated[str | None, typer.Option(help="Moves so far, with your shares: 'me PROPOSE 2,1,0; partner PROPOSE 1,1,1'.")] = None,
     moves: Annotated[int, typer.Option(min=0, help="Play this many moves before the hint, instead of giving --history.")] = 0,
     player: Annotated[str, typer.Option(help="Negotiator that makes your --moves.")] = "concession",
     provider: Annotated[str, typer.Option(help="Hint provider: llm, bayes, expert, random or none.")] = LLM,
-    client: ClientName = None,
-    model: ModelName = None,
-    prompt: PromptFile = None,
-    client_option: ClientOptions = None,
-    cache: CacheFile = None,
-    replay: Replay = False,
-    temperature: Temperature = None,
-    max_tokens: MaxTokens = None,
+    client: options.ClientName = None,
+    model: options.ModelName = None,
+    prompt: options.PromptFile = None,
+    client_option: options.ClientOptions = None,
+    cache: options.CacheFile = None,
+    replay: options.Replay = False,
+    temperature: options.Temperature = None,
+    max_tokens: options.MaxTokens = None,
     reply: Annotated[str | None, typer.Option(help="Judge this reply instead of asking a model.")] = None,
-    scenario: Scenario = "classic",
-    partner: Partner = None,
-    settings: Settings = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
+    settings: options.Settings = None,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show one hint with its prompt, reply, verdict and features.
 
@@ -89,9 +68,9 @@ def hint_command(
 
     Example: edgeworth hint --seed 7 --reply '{"act_type": 2, "oA": [0, 0, 0], "confidence": 0.9}'
     """
-    config = game_config(scenario, partner, settings)
-    options = model_options(client, model, client_option, cache, replay, temperature, max_tokens, seed)
-    giver = _provider(provider, reply, prompt, options)
+    config = options.game_config(scenario, partner, settings)
+    asking = model_options(client, model, client_option, cache, replay, temperature, max_tokens, seed)
+    giver = _provider(provider, reply, prompt, asking)
     if history is not None and moves:
         raise InvalidOption("--history and --moves exclude each other: the moves are given, or played.")
     context, config = given_context(config, seed, counts, mine, theirs, needs_theirs=False)
@@ -119,7 +98,7 @@ def model_options(
     return {
         "client": client,
         "model": model,
-        "client_options": client_options(client_option),
+        "client_options": options.client_options(client_option),
         "cache": cache,
         "replay": replay or None,
         "temperature": temperature,
@@ -128,19 +107,19 @@ def model_options(
     }
 
 
-def hint_provider(name: str, **options: Any) -> HintProvider:
+def hint_provider(name: str, **asking: Any) -> HintProvider:
     """A provider by name, with the options that were given; only a language model has any."""
-    given = {option: value for option, value in options.items() if value is not None and value != {}}
+    given = {option: value for option, value in asking.items() if value is not None and value != {}}
     if given and name != LLM:
         flag = "--" + next(iter(given)).replace("_", "-").removesuffix("s")
         raise InvalidOption(f"{flag} belongs to the provider llm; {name} asks no model.")
     return provider_of(name, given)
 
 
-def _provider(name: str, reply: str | None, prompt: Path | None, options: dict[str, Any]) -> HintProvider:
+def _provider(name: str, reply: str | None, prompt: Path | None, asking: dict[str, Any]) -> HintProvider:
     if reply is None:
-        return hint_provider(name, prompt=prompt, **options)
-    if name != LLM or any(options.values()):
+        return hint_provider(name, prompt=prompt, **asking)
+    if name != LLM or any(asking.values()):
         raise InvalidOption(
             "--reply is judged as it stands and nobody is asked; leave the provider, client, model, cache and sampling out."
         )

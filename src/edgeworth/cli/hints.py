@@ -15,37 +15,11 @@ from rich.table import Table
 from edgeworth.agents.hints.llm import LanguageModelHints
 from edgeworth.agents.hints.plan_fill import fill
 from edgeworth.agents.questions import LOCAL_CLIENTS, client_name
+from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, listed, progress, say, table
 from edgeworth.cli.hint import LLM, close, hint_provider, model_options
-from edgeworth.cli.options import (
-    AsJson,
-    CacheFile,
-    ClientName,
-    ClientOptions,
-    Figure,
-    MaxTokens,
-    ModelName,
-    OutFile,
-    Partner,
-    PromptFile,
-    Replay,
-    Scenario,
-    Seed,
-    Settings,
-    Temperature,
-    client_options,
-    game_config,
-)
 from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.hint_measures import (
-    FREE_TEMPERATURE,
-    QUANTITY,
-    WITHOUT_HINT,
-    Adviser,
-    HintMeasure,
-    choose_seeds,
-    measure_hints,
-)
+from edgeworth.evaluation.hint_measures import FREE_TEMPERATURE, QUANTITY, WITHOUT_HINT, Adviser, HintMeasure, choose_seeds, measure_hints
 from edgeworth.evaluation.statistics import Estimate
 
 app = typer.Typer(help="List hint providers, measure their hints, or ask for hints in advance.", no_args_is_help=True)
@@ -55,7 +29,7 @@ OWN_PROMPT = "configs/llm_prompt.txt"
 
 
 @app.command("list")
-def list_providers(as_json: AsJson = False) -> None:
+def list_providers(as_json: options.AsJson = False) -> None:
     """List the hint providers.
 
     Example: edgeworth hints list
@@ -66,29 +40,25 @@ def list_providers(as_json: AsJson = False) -> None:
 
 @app.command("measure")
 def measure(
-    scenario: Scenario = "classic",
-    partner: Partner = None,
-    settings: Settings = None,
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
+    settings: options.Settings = None,
     providers: Annotated[str, typer.Option(help="Hint providers to measure, separated by commas.")] = PROVIDERS,
-    client: ClientName = None,
-    model: ModelName = None,
-    prompt: Annotated[
-        list[Path] | None, typer.Option("--prompt", help=f"Prompt template; repeat to compare several. Default: {OWN_PROMPT}.")
-    ] = None,
-    client_option: ClientOptions = None,
-    cache: CacheFile = None,
-    replay: Replay = False,
-    temperature: Temperature = None,
-    max_tokens: MaxTokens = None,
-    free: Annotated[
-        bool, typer.Option("--free", help="Let the model reply without a schema, at temperature 1 unless --temperature is given.")
-    ] = False,
+    client: options.ClientName = None,
+    model: options.ModelName = None,
+    prompt: Annotated[list[Path] | None, typer.Option(help=f"Prompt template; repeatable. Default: {OWN_PROMPT}.")] = None,
+    client_option: options.ClientOptions = None,
+    cache: options.CacheFile = None,
+    replay: options.Replay = False,
+    temperature: options.Temperature = None,
+    max_tokens: options.MaxTokens = None,
+    free: Annotated[bool, typer.Option("--free", help="Ask without a schema, at temperature 1 unless --temperature is given.")] = False,
     contexts: Annotated[str, typer.Option(help="all, or held_out for contexts that the bundled model was not trained on.")] = "all",
     episodes: Annotated[int, typer.Option(min=10, help="Episodes per provider; all providers play the same ones.")] = 2_000,
-    seed: Seed = 0,
-    out_file: OutFile = None,
-    figure: Figure = None,
-    as_json: AsJson = False,
+    seed: options.Seed = 0,
+    out_file: options.OutFile = None,
+    figure: options.Figure = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure hints: how many are legal, how often they agree with the Bayes plan, and what an agent earns that follows every one.
 
@@ -98,10 +68,10 @@ def measure(
 
     Example: edgeworth hints measure --providers llm --client ollama --model qwen2.5:1.5b --prompt a.txt --prompt b.txt --free
     """
-    config = game_config(scenario, partner, settings)
+    config = options.game_config(scenario, partner, settings)
     temperature = FREE_TEMPERATURE if free and temperature is None else temperature
-    options = model_options(client, model, client_option, cache, replay, temperature, max_tokens, seed)
-    advisers = _advisers(providers, prompt or [], options, free)
+    asking = model_options(client, model, client_option, cache, replay, temperature, max_tokens, seed)
+    advisers = _advisers(providers, prompt or [], asking, free)
     seeds = choose_seeds(config, contexts, episodes, seed)
     with progress() as task:
         found = measure_hints(config, advisers, seeds, task("following"))
@@ -121,7 +91,7 @@ def measure(
         say(note)
 
 
-def _advisers(providers: str, prompts: list[Path], options: dict[str, Any], free: bool) -> list[Adviser]:
+def _advisers(providers: str, prompts: list[Path], asking: dict[str, Any], free: bool) -> list[Adviser]:
     """The providers by name; the language model once for each prompt."""
     names = list(dict.fromkeys(name.strip() for name in providers.split(",") if name.strip()))
     if not names:
@@ -133,16 +103,16 @@ def _advisers(providers: str, prompts: list[Path], options: dict[str, Any], free
             continue
         files: list[Path | None] = [*prompts] or [None]
         for prompt in files:
-            provider = hint_provider(name, prompt=prompt, constrained=False if free else None, **options)
-            advisers.append(Adviser(_label(options, prompt, free), provider, OWN_PROMPT if prompt is None else str(prompt)))
-    if LLM not in names and (prompts or free or any(options.values())):
+            provider = hint_provider(name, prompt=prompt, constrained=False if free else None, **asking)
+            advisers.append(Adviser(_label(asking, prompt, free), provider, OWN_PROMPT if prompt is None else str(prompt)))
+    if LLM not in names and (prompts or free or any(asking.values())):
         raise InvalidOption("The flags for prompt, client, model, cache and sampling belong to the provider llm; add it to --providers.")
     return advisers
 
 
-def _label(options: dict[str, Any], prompt: Path | None, free: bool) -> str:
-    model = options["model"] and (Path(options["model"]).name if Path(options["model"]).is_dir() else options["model"])
-    facts = [client_name(options["client"], options["model"]), model, prompt and prompt.name, free and "free"]
+def _label(asking: dict[str, Any], prompt: Path | None, free: bool) -> str:
+    model = asking["model"] and (Path(asking["model"]).name if Path(asking["model"]).is_dir() else asking["model"])
+    facts = [client_name(asking["client"], asking["model"]), model, prompt and prompt.name, free and "free"]
     return f"{LLM} ({', '.join(str(fact) for fact in facts if fact)})"
 
 
@@ -187,23 +157,18 @@ def _cost_table(found: list[HintMeasure]) -> Table:
 
 @app.command("fill")
 def fill_command(
-    cache: Annotated[Path, typer.Option("--cache", help="File for the replies; questions that it already answers are not asked again.")],
-    scenario: Scenario = "classic",
-    partner: Partner = None,
-    settings: Settings = None,
-    client: ClientName = None,
-    model: ModelName = None,
-    prompt: PromptFile = None,
-    client_option: ClientOptions = None,
-    batch_size: Annotated[
-        int,
-        typer.Option(min=1, help="Pools with utilities to ask about together; also the number of prompts a local model reads at a time."),
-    ] = 64,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask about this many pools with utilities only, evenly spread, as a trial. Default: all.")
-    ] = None,
-    out_file: OutFile = None,
-    as_json: AsJson = False,
+    cache: Annotated[Path, typer.Option(help="File for the replies; questions that it already answers are not asked again.")],
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
+    settings: options.Settings = None,
+    client: options.ClientName = None,
+    model: options.ModelName = None,
+    prompt: options.PromptFile = None,
+    client_option: options.ClientOptions = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Pools to ask about together, and prompts that a local model reads at once.")] = 64,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask about only this many pools, evenly spread. Default: all.")] = None,
+    out_file: options.OutFile = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Ask a language model for hints in advance, for all pools and utilities of a game, so that training finds them in the cache.
 
@@ -213,11 +178,11 @@ def fill_command(
 
     Example: edgeworth hints fill --scenario classic --cache runs/replies.sqlite --batch-size 1024 --client-option device=cuda
     """
-    config = game_config(scenario, partner, settings)
-    options = client_options(client_option)
+    config = options.game_config(scenario, partner, settings)
+    asking = options.client_options(client_option)
     if client_name(client, model) in LOCAL_CLIENTS:
-        options.setdefault("batch_size", batch_size)
-    provider = LanguageModelHints(client, model, prompt, cache=cache, as_plan=True, client_options=options)
+        asking.setdefault("batch_size", batch_size)
+    provider = LanguageModelHints(client, model, prompt, cache=cache, as_plan=True, client_options=asking)
     began = time.perf_counter()
     try:
         with progress() as task:

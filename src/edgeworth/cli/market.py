@@ -13,6 +13,7 @@ from edgeworth import catalog
 from edgeworth.agents.designers.designer import Designer, told_to
 from edgeworth.agents.designers.fixed import Fixed
 from edgeworth.agents.designers.language_model import LanguageModel
+from edgeworth.cli import options
 from edgeworth.cli.console import out, print_json, say
 from edgeworth.cli.market_story import (
     show_account,
@@ -22,22 +23,6 @@ from edgeworth.cli.market_story import (
     show_model_account,
     show_sale,
     show_verdict,
-)
-from edgeworth.cli.options import (
-    AsJson,
-    Bidders,
-    CacheFile,
-    ClientName,
-    ClientOptions,
-    MarketSettings,
-    ModelName,
-    PromptFile,
-    Replay,
-    Seed,
-    Temperature,
-    auction_config,
-    client_options,
-    mechanism_option,
 )
 from edgeworth.errors import FallbackUsed, InvalidOption
 from edgeworth.evaluation.sale_facts import SaleFacts, facts_of_sale
@@ -69,30 +54,24 @@ WELL_MEANT = DaedalusAction(
 
 def market_command(
     stage: Annotated[
-        str | None, typer.Option(help="Population of bidders: 0 to 4, mixed, stages, dirichlet, held_out or held_out_0 to 19. Default: 4.")
+        str | None, typer.Option(help="Population: 0 to 4, mixed, stages, dirichlet, held_out or held_out_0 to 19. Default: 4.")
     ] = None,
-    mix: Annotated[
-        str | None, typer.Option(help="Shares of bidder types instead of --stage, e.g. truthful=0.5,colluder=0.5. Default: none.")
-    ] = None,
-    n_agents: Bidders = 8,
+    mix: Annotated[str | None, typer.Option(help="Shares of bidder types, instead of --stage, e.g. truthful=0.5,colluder=0.5.")] = None,
+    n_agents: options.Bidders = 8,
     steps: Annotated[int, typer.Option(min=1, help="Steps to show, of five sales each; at most the length of the episode.")] = 3,
-    mechanism: Annotated[
-        str | None, typer.Option(help="Mechanism for all steps: a JSON file, or a name from configs/mechanisms/. Default: a textbook VCG.")
-    ] = None,
-    designer: Annotated[
-        str | None, typer.Option(help="Designer that chooses a mechanism for every step, instead of --mechanism. Default: none.")
-    ] = None,
-    client: ClientName = None,
-    model: ModelName = None,
-    prompt: PromptFile = None,
-    options: ClientOptions = None,
-    cache: CacheFile = None,
-    replay: Replay = False,
-    temperature: Temperature = None,
-    settings: MarketSettings = None,
-    seed: Seed = 7,
+    mechanism: Annotated[str | None, typer.Option(help="JSON file, or name from configs/mechanisms/. Default: a textbook VCG.")] = None,
+    designer: Annotated[str | None, typer.Option(help="Designer that chooses a mechanism every step, instead of --mechanism.")] = None,
+    client: options.ClientName = None,
+    model: options.ModelName = None,
+    prompt: options.PromptFile = None,
+    client_option: options.ClientOptions = None,
+    cache: options.CacheFile = None,
+    replay: options.Replay = False,
+    temperature: options.Temperature = None,
+    settings: options.MarketSettings = None,
+    seed: options.Seed = 7,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the account of every step.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run a market in the terminal and describe every sale.
 
@@ -103,13 +82,13 @@ def market_command(
 
     Example: edgeworth market --designer language_model --quiet --steps 10
     """
-    config = auction_config(stage, mix, n_agents, settings, ALL_TYPES)
+    config = options.auction_config(stage, mix, n_agents, settings, ALL_TYPES)
     if steps > config.episode_length:
         raise InvalidOption(
             f"--steps is {steps}; the episode has {config.episode_length} steps. Make it longer with --set episode_length={steps}."
         )
     asking = {"client": client, "model": model, "prompt": prompt, "cache": cache, "replay": replay or None, "temperature": temperature}
-    author = _designer(mechanism, designer, config.n_agents, asking | client_options(options))
+    author = _designer(mechanism, designer, config.n_agents, asking | options.client_options(client_option))
     room = SaleRoom(config, seed)
     author.begin(config, 1, seed, told_to(author, room.batch.markets))
     for note in author.assumed:
@@ -143,7 +122,7 @@ def _designer(mechanism: str | None, designer: str | None, n_agents: int, model_
     if given and designer != "language_model":
         raise InvalidOption(f"--{next(iter(given))} is about a language model; add --designer language_model.")
     if designer is None:
-        return Fixed(WELL_MEANT if mechanism is None else mechanism_option(mechanism, n_agents))
+        return Fixed(WELL_MEANT if mechanism is None else options.mechanism_option(mechanism, n_agents))
     found: Designer = catalog.resolve("designer", designer)(**given)
     if isinstance(found, LanguageModel):
         found.check()

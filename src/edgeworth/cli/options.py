@@ -68,8 +68,7 @@ ClientName = Annotated[
     ),
 ]
 ModelName = Annotated[
-    str | None,
-    typer.Option("--model", help="Model name, e.g. Qwen/Qwen2.5-1.5B-Instruct, or a model folder. Default: the client's own."),
+    str | None, typer.Option("--model", help="Model name, e.g. Qwen/Qwen2.5-1.5B-Instruct, or a model folder. Default: the client's own.")
 ]
 PromptFile = Annotated[Path | None, typer.Option("--prompt", help="Prompt template to use instead of the default one.")]
 ClientOptions = Annotated[

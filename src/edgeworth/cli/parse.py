@@ -30,14 +30,10 @@ def parse_command(
     file: Annotated[Path | None, typer.Option(help="File of dialogues in the Deal or No Dialog format; --line chooses one.")] = None,
     line: Annotated[int, typer.Option(min=1, help="Line of --file, counted from 1.")] = 1,
     pool: Annotated[str | None, typer.Option(help="Books, hats and balls in the pool of a dialogue given with --say, e.g. 1,2,3.")] = None,
-    say: Annotated[list[str] | None, typer.Option("--say", help='One utterance, "YOU: …" or "THEM: …"; repeat in order.')] = None,
-    evaluate: Annotated[
-        Path | None, typer.Option(help="Measure all dialogues of a folder of Deal or No Dialog files, or of one such file.")
-    ] = None,
+    say: Annotated[list[str] | None, typer.Option(help='One utterance, "YOU: …" or "THEM: …"; repeat in order.')] = None,
+    evaluate: Annotated[Path | None, typer.Option(help="Measure all dialogues in a folder of Deal or No Dialog files, or a file.")] = None,
     split: Annotated[str, typer.Option(help="Part of the --evaluate folder: all, train, val or test.")] = "all",
-    labelled: Annotated[
-        Path | None, typer.Option(help="With --evaluate, also measure the labelled utterances in this JSON lines file.")
-    ] = None,
+    labelled: Annotated[Path | None, typer.Option(help="With --evaluate: also measure the labelled utterances in this JSONL file.")] = None,
     skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines and name them, instead of stopping.")] = False,
     out_file: OutFile = None,
     seed: Seed = 0,

@@ -25,7 +25,7 @@ def play(
     scenario: Scenario = "classic",
     partner: Partner = None,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the episode, to play it again. Default: a new one.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the episode, to play it again. Default: a new one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Negotiate against a partner in the terminal.
@@ -121,6 +121,5 @@ def _ask(screen: Console) -> dict[str, Any] | None:
         if len(numbers) == 3 and all(n.lstrip("-").isdigit() for n in numbers):
             return {"act_type": int(act), "oA": [int(n) for n in numbers]}
         screen.print(
-            f"[yellow]Not understood:[/] {act.name.lower()} needs your share as three whole numbers, such as: propose 1 0 2",
-            soft_wrap=True,
+            f"[yellow]Not understood:[/] {act.name.lower()} needs your share as three whole numbers, such as: propose 1 0 2", soft_wrap=True
         )

@@ -26,17 +26,11 @@ Folder = Annotated[Path | None, typer.Option("--model", help="Model folder. Defa
 
 @app.command("train")
 def train_command(
-    config: Annotated[Path | None, typer.Option("--config", help="YAML file of settings. Default: configs/pocket_config.yaml.")] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Set any setting, e.g. --set steps=500 --set corpus.talks=20000.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the text, the initial weights and their order. Default: the settings'.")
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML file of settings. Default: configs/pocket_config.yaml.")] = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Any setting, e.g. --set steps=500 --set corpus.talks=20000.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of text, weights and order. Default: the settings'.")] = None,
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the model, its card and its log.")] = Path("runs/pocket"),
-    text: Annotated[
-        Path | None, typer.Option("--text", help="Folder that keeps the training text as tokens; read if it exists. Default: none.")
-    ] = None,
+    text: Annotated[Path | None, typer.Option(help="Folder to keep the tokenised text in, or to read it from if it exists.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, …")] = "auto",
     workers: Workers = CORES,
     as_json: AsJson = False,
@@ -71,9 +65,7 @@ def train_command(
 def evaluate_command(
     model: Folder = None,
     talks: Annotated[int, typer.Option(min=10, help="Negotiations with held-out contexts, played with and without constraints.")] = 1_000,
-    markets: Annotated[
-        int, typer.Option(min=5, help="Markets from the mixture of the stages, of ten steps each, played with and without constraints.")
-    ] = 100,
+    markets: Annotated[int, typer.Option(min=5, help="Markets from the mixture of the stages, played with and without constraints.")] = 100,
     seed: Seed = 0,
     onto_card: Annotated[bool, typer.Option("--onto-card", help="Also write the scores to the model's card.")] = False,
     out_file: OutFile = None,

@@ -21,8 +21,7 @@ EXPECTED = "expected what GET /sessions/{id}/export gives: game, seed, options a
 
 
 def replay_command(
-    file: Annotated[Path, typer.Argument(help="JSON file of a session, from GET /sessions/{id}/export.")],
-    as_json: AsJson = False,
+    file: Annotated[Path, typer.Argument(help="JSON file of a session, from GET /sessions/{id}/export.")], as_json: AsJson = False
 ) -> None:
     """Replay a session that was exported from the server.
 

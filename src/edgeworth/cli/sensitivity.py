@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
+from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, table
-from edgeworth.cli.options import AsJson, Bidders, Figure, MarketSettings, OutFile, Seed, auction_config, mechanism_option
 from edgeworth.evaluation.robustness import QUICK, Robustness, RobustnessBudget, robustness
 from edgeworth.evaluation.robustness import STAGES as ROBUSTNESS_STAGES
 from edgeworth.evaluation.sensitivity import Level, Sensitivity, best_name, sensitivity
@@ -22,17 +22,14 @@ STAGES = ("0", "1", "2", "3", "4", "mixed")
 
 def sensitivity_command(
     stage: Annotated[list[str] | None, typer.Option(help="Population of bidders; repeat for several. Default: 0 to 4 and mixed.")] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(help="Base mechanism: a JSON file, or a name from configs/mechanisms/. Default: the best one for each stage."),
-    ] = None,
+    mechanism: Annotated[str | None, typer.Option(help="Base: JSON file or name from configs/mechanisms/. Default: the best one.")] = None,
     episodes: Annotated[int, typer.Option(min=20, help="Episodes per value of a field; all values play the same ones.")] = 800,
-    n_agents: Bidders = 8,
-    settings: MarketSettings = None,
-    seed: Seed = 0,
-    out_file: OutFile = None,
-    figure: Figure = None,
-    as_json: AsJson = False,
+    n_agents: options.Bidders = 8,
+    settings: options.MarketSettings = None,
+    seed: options.Seed = 0,
+    out_file: options.OutFile = None,
+    figure: options.Figure = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure what each field of a mechanism does to the score.
 
@@ -40,10 +37,10 @@ def sensitivity_command(
 
     Example: edgeworth sensitivity --stage 3 --stage 4 --episodes 200 --figure sensitivity.png
     """
-    configs = {name: auction_config(name, None, n_agents, settings) for name in stage or STAGES}
+    configs = {name: options.auction_config(name, None, n_agents, settings) for name in stage or STAGES}
     for config in configs.values():
         population_table(config.stage, config.mix)  # refuses unknown populations before the long computation starts
-    bases = {name: mechanism_option(mechanism or best_name(name), config.n_agents) for name, config in configs.items()}
+    bases = {name: options.mechanism_option(mechanism or best_name(name), config.n_agents) for name, config in configs.items()}
     with progress() as task:
         found = [sensitivity(name, config, bases[name], episodes, seed, task(f"stage {name}")) for name, config in configs.items()]
     result = {
@@ -80,10 +77,10 @@ def _level(level: Level) -> str:
 def robustness_command(
     constants: Annotated[int | None, typer.Option(min=1, help="How many of the most influential constants to change. Default: 16.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Use a tiny budget, to try the command; its numbers mean nothing.")] = False,
-    seed: Seed = 0,
-    out_file: OutFile = None,
-    figure: Figure = None,
-    as_json: AsJson = False,
+    seed: options.Seed = 0,
+    out_file: options.OutFile = None,
+    figure: options.Figure = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Count the changed markets in which each conclusion holds.
 

@@ -38,25 +38,19 @@ SELF_PLAY_MEASURES = {
 def study_command(
     study: Annotated[str, typer.Argument(help="Study by name (configs/studies/NAME.yaml) or YAML file.")],
     only: Annotated[
-        list[str] | None,
-        typer.Option("--only", help="Cell by name, or values of a grid that cells must have; repeat for several. Default: all cells."),
+        list[str] | None, typer.Option(help="Cell by name, or grid values that cells must have; repeatable. Default: all.")
     ] = None,
-    seed: Annotated[list[int] | None, typer.Option("--seed", help="Training seed; repeat for several. Default: the study's.")] = None,
-    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Moves per run, fewer for a trial. Default: the study's.")] = None,
-    episodes: Annotated[
-        int | None, typer.Option("--episodes", min=10, help="Episodes that every trained agent plays. Default: the study's.")
-    ] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="Training seed; repeat for several. Default: the study's.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Moves per run, fewer for a trial. Default: the study's.")] = None,
+    episodes: Annotated[int | None, typer.Option(min=10, help="Episodes that every trained agent plays. Default: the study's.")] = None,
     yardstick_episodes: Annotated[
-        int | None,
-        typer.Option("--yardstick-episodes", min=10, help="How many of them blind Bayes plays too, which is slow. Default: the study's."),
+        int | None, typer.Option(min=10, help="How many of them blind Bayes (slow) plays. Default: the study's.")
     ] = None,
-    runs: Annotated[Path | None, typer.Option("--runs", help="Folder for the run folders. Default: runs/STUDY.")] = None,
+    runs: Annotated[Path | None, typer.Option(help="Folder for the run folders. Default: runs/STUDY.")] = None,
     workers: Workers = CORES,
     out_file: OutFile = None,
     figure: Figure = None,
-    box: Annotated[
-        Path | None, typer.Option(help="Also write the networks to be bundled, those of the first seed, to this folder. Default: none.")
-    ] = None,
+    box: Annotated[Path | None, typer.Option(help="Also write the first seed's networks that are bundled to this folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train agents with several settings and seeds, and compare them.
@@ -135,23 +129,16 @@ def _comparisons(cell: dict[str, Any], study: Study) -> list[str]:
 
 
 def self_play_command(
-    seed: Annotated[list[int] | None, typer.Option("--seed", help="Training seed; repeat for several. Default: 0, 1 and 2.")] = None,
-    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Moves per run. Default: those in configs/self_play.yaml.")] = None,
-    response_steps: Annotated[
-        int, typer.Option("--response-steps", min=1, help="Moves of the training of a best response.")
-    ] = Plan.response_steps,
-    episodes: Annotated[int, typer.Option("--episodes", min=10, help="Episodes that every trained agent plays.")] = Plan.episodes,
-    contexts: Annotated[int, typer.Option("--contexts", min=2, help="Contexts for the exact best response.")] = Plan.contexts,
-    runs: Annotated[Path, typer.Option("--runs", help="Folder for the run folders.")] = Path("runs/self_play"),
+    seed: Annotated[list[int] | None, typer.Option(help="Training seed; repeat for several. Default: 0, 1 and 2.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Moves per run. Default: those in configs/self_play.yaml.")] = None,
+    response_steps: Annotated[int, typer.Option(min=1, help="Moves of the training of a best response.")] = Plan.response_steps,
+    episodes: Annotated[int, typer.Option(min=10, help="Episodes that every trained agent plays.")] = Plan.episodes,
+    contexts: Annotated[int, typer.Option(min=2, help="Contexts for the exact best response.")] = Plan.contexts,
+    runs: Annotated[Path, typer.Option(help="Folder for the run folders.")] = Path("runs/self_play"),
     workers: Workers = CORES,
     out_file: OutFile = None,
     figure: Figure = None,
-    box: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write the first seed's network, trained with past selves on classic, to this path without a suffix. Default: no."
-        ),
-    ] = None,
+    box: Annotated[Path | None, typer.Option(help="Also write the first seed's classic network to this path, without suffix.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train agents by self-play and measure how far they can be exploited.
@@ -191,14 +178,11 @@ def _self_play_page(result: dict[str, Any]) -> Iterator[RenderableType]:
 def curves_command(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="Name for each group of runs, in their order. Default: from the folders.")
+        list[str] | None, typer.Option(help="Name of a group of runs, in order; repeatable. Default: from the folders.")
     ] = None,
     out_file: OutFile = None,
     figure: Figure = None,
-    yardstick_episodes: Annotated[
-        int,
-        typer.Option("--yardstick-episodes", min=0, help="Also play random and blind Bayes on this many episodes, as lines in the figure."),
-    ] = 0,
+    yardstick_episodes: Annotated[int, typer.Option(min=0, help="Episodes of random and blind Bayes, as lines in the figure.")] = 0,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:

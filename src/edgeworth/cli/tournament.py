@@ -21,14 +21,10 @@ def tournament_command(
     scenario: Scenarios = None,
     negotiator: Annotated[
         list[str] | None,
-        typer.Option(
-            "--negotiator", "-n", help="Negotiator by name, run folder or checkpoint; repeat for several. Default: all named ones."
-        ),
+        typer.Option("--negotiator", "-n", help="Negotiator by name, run folder or checkpoint; repeat for several. Default: all named."),
     ] = None,
-    also: Annotated[
-        list[str] | None, typer.Option("--also", help="Negotiator besides those of -n; repeat for several. Default: none.")
-    ] = None,
-    episodes: Annotated[int, typer.Option("--episodes", min=10, help="Episodes of every pair in every seat, the same for all.")] = 2_000,
+    also: Annotated[list[str] | None, typer.Option(help="Negotiator besides those of -n; repeat for several.")] = None,
+    episodes: Annotated[int, typer.Option(min=10, help="Episodes of every pair in every seat, the same for all.")] = 2_000,
     seed: Seed = 0,
     out_file: OutFile = None,
     figure: Figure = None,

@@ -29,26 +29,17 @@ SHOWN = {
 
 
 def train_command(
-    algo: Annotated[str | None, typer.Option("--algo", help="Algorithm: ppo or reinforce. Default: the settings'.")] = None,
-    hint: Annotated[
-        str | None,
-        typer.Option("--hint", help="Hint provider during training: none, random, expert, bayes or llm. Default: the settings'."),
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="YAML file of settings, such as configs/ppo_fast.yaml. Default: the published settings.")
-    ] = None,
+    algo: Annotated[str | None, typer.Option(help="Algorithm: ppo or reinforce. Default: the settings'.")] = None,
+    hint: Annotated[str | None, typer.Option(help="Hint provider: none, random, expert, bayes or llm. Default: the settings'.")] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML settings, e.g. configs/ppo_fast.yaml. Default: the published settings.")] = None,
     scenario: Annotated[
         str | None, typer.Option("--scenario", "-s", help="Scenario by name or YAML file. Default: the game in the settings.")
     ] = None,
     partner: Partner = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the initial weights and all episodes. Default: the settings'.")
-    ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Moves of the agent, over all episodes. Default: the settings'.")] = None,
-    backend: Annotated[
-        str | None, typer.Option("--backend", help="fused (compiled, CPU) or torch (reference, CPU or GPU). Default: the settings'.")
-    ] = None,
-    device: Annotated[str | None, typer.Option("--device", help="Device for torch: auto, cpu, cuda, cuda:1, … Default: auto.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the initial weights and all episodes. Default: the settings'.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Moves of the agent, over all episodes. Default: the settings'.")] = None,
+    backend: Annotated[str | None, typer.Option(help="fused (compiled, CPU) or torch (CPU or GPU). Default: the settings'.")] = None,
+    device: Annotated[str | None, typer.Option(help="Device for torch: auto, cpu, cuda, cuda:1, … Default: auto.")] = None,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder. Default: runs/ALGO_SCENARIO_HINT_seedSEED.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder; only --steps may change.")] = False,
     settings: Annotated[

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
 
 from edgeworth.agents.designers.language_model import OPENING, LanguageModel
 from edgeworth.agents.questions import OWN_CLIENT, client_name
+from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, span, table
-from edgeworth.cli.options import (
-    AsJson,
-    ClientName,
-    Figure,
-    ModelName,
-    OutFile,
-    Scenarios,
-    Seed,
-    Settings,
-    auction_config,
-    game_config,
-)
 from edgeworth.config import scenario_names
 from edgeworth.errors import DataError, FallbackUsed, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
 from edgeworth.evaluation.auction_yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick
@@ -38,25 +28,22 @@ MODEL_EPISODES = 300
 
 
 def yardstick_command(
-    game: Annotated[str, typer.Option("--game", help="bargaining or auction.")] = "bargaining",
-    scenario: Scenarios = None,
-    stage: Annotated[
-        list[str] | None,
-        typer.Option("--stage", help="Auction: population; repeat for several. Default: 0–4, stages, mixed, dirichlet, held_out."),
-    ] = None,
-    settings: Settings = None,
+    game: Annotated[str, typer.Option(help="bargaining or auction.")] = "bargaining",
+    scenario: options.Scenarios = None,
+    stage: Annotated[list[str] | None, typer.Option(help="Auction: population; repeat for several. Default: all.")] = None,
+    settings: options.Settings = None,
     contexts: Annotated[int, typer.Option(min=100, help="Bargaining: contexts for the oracle and for agents that play.")] = 20_000,
     plan_contexts: Annotated[int, typer.Option(min=10, help="Bargaining: contexts for the blind plans.")] = 3_000,
     episodes: Annotated[int, typer.Option(min=100, help="Auction: episodes of every designer on every population.")] = 4_000,
-    client: ClientName = None,
-    model: ModelName = None,
+    client: options.ClientName = None,
+    model: options.ModelName = None,
     model_episodes: Annotated[
-        int | None, typer.Option(min=0, help="Auction: episodes of the language model, on the first seeds; 0 leaves it out. Default: 300.")
+        int | None, typer.Option(min=0, help="Auction: episodes of the language model, 0 for none. Default: 300.")
     ] = None,
-    seed: Seed = 0,
-    out_file: OutFile = None,
-    figure: Figure = None,
-    as_json: AsJson = False,
+    seed: options.Seed = 0,
+    out_file: options.OutFile = None,
+    figure: options.Figure = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compute the reference scores of a game, from random play to the oracle.
 
@@ -73,8 +60,12 @@ def yardstick_command(
     if game == "auction":
         if scenario is not None:
             raise InvalidOption("--scenario belongs to bargaining; the auction has --stage.")
-        asked = asked_model(client, model, model_episodes, episodes)
-        result, page, notes = _auction(stage or list(POPULATIONS), settings, episodes, asked, seed)
+        model_episodes = min(MODEL_EPISODES, episodes) if model_episodes is None else model_episodes
+        if model_episodes > episodes:
+            raise InvalidOption(
+                f"--model-episodes is {model_episodes}; expected at most the {episodes} of --episodes, which it is compared with."
+            )
+        result, page, notes = _auction(stage or list(POPULATIONS), settings, episodes, client, model, model_episodes, seed)
         drawer = "edgeworth.evaluation.auction_figures:draw_designers"
     else:
         if stage is not None:
@@ -93,7 +84,7 @@ def yardstick_command(
 def _bargaining(
     scenarios: list[str], settings: list[str] | None, contexts: int, plan_contexts: int, seed: int
 ) -> tuple[dict[str, Any], Iterator[RenderableType], list[str]]:
-    configs = {name: game_config(name, None, settings) for name in scenarios}
+    configs = {name: options.game_config(name, None, settings) for name in scenarios}
     with progress() as task:
         tables = [yardstick(name, config, contexts, plan_contexts, seed, task(name)) for name, config in configs.items()]
     result = {
@@ -118,59 +109,39 @@ def _bargaining_page(tables: list[Yardstick]) -> Iterator[RenderableType]:
 # Auction
 
 
-class AskedModel(NamedTuple):
-    """The language model that takes part in the auction's reference scores."""
+def model_label(client: str | None, model: str | None) -> str:
+    """The model's name in the table, with the rules it was trained on if its card names other ones than those in force."""
+    from edgeworth.training.pocket import market_rules, read_card
 
-    client: str | None
-    model: str | None
-    episodes: int
-
-    @property
-    def label(self) -> str:
-        """Its name in the table, and the rules it was trained on if its card names other ones than those in force."""
-        return f"language_model ({self.model or self.client or OWN_CLIENT}{self._trained_on()})"
-
-    def _trained_on(self) -> str:
-        from edgeworth.training.pocket import market_rules, read_card
-
-        if client_name(self.client, self.model) != OWN_CLIENT:
-            return ""
-        try:
-            rules = market_rules(read_card(None if self.model is None else Path(self.model)))
-        except DataError:  # a model without a card
-            return ""
-        return "" if rules == RULES else f", trained on rules {rules}"
-
-    def placed(self) -> PlacedModel | str:
-        """The model, ready to play, or why it has no row; a model that was named by the user must be available."""
-        if self.episodes == 0:
-            return f"{self.label}: left out, as --model-episodes 0 asks."
-        try:
-            designer = LanguageModel(self.client, self.model)
-            designer.check()
-        except (MissingExtra, ModelUnavailable, DataError) as error:
-            if self.client is not None or self.model is not None:
-                raise
-            return f"{self.label}: {error}"
-        return PlacedModel(self.label, designer, self.episodes)
+    rules = RULES
+    if client_name(client, model) == OWN_CLIENT:
+        with suppress(DataError):  # a model without a card
+            rules = market_rules(read_card(None if model is None else Path(model)))
+    return f"language_model ({model or client or OWN_CLIENT}{'' if rules == RULES else f', trained on rules {rules}'})"
 
 
-def asked_model(client: str | None, model: str | None, model_episodes: int | None, episodes: int) -> AskedModel:
-    """The model of the flags and how many episodes it plays: at most as many as the designers it is compared with."""
-    if model_episodes is not None and model_episodes > episodes:
-        raise InvalidOption(
-            f"--model-episodes is {model_episodes}; expected at most the {episodes} of --episodes, which it is compared with."
-        )
-    return AskedModel(client, model, min(MODEL_EPISODES, episodes) if model_episodes is None else model_episodes)
+def _placed_model(client: str | None, model: str | None, episodes: int) -> PlacedModel | str:
+    """The model, ready to play, or why it has no row; a model that was named by the user must be available."""
+    label = model_label(client, model)
+    if episodes == 0:
+        return f"{label}: left out, as --model-episodes 0 asks."
+    try:
+        designer = LanguageModel(client, model)
+        designer.check()
+    except (MissingExtra, ModelUnavailable, DataError) as error:
+        if client is not None or model is not None:
+            raise
+        return f"{label}: {error}"
+    return PlacedModel(label, designer, episodes)
 
 
 def _auction(
-    stages: list[str], settings: list[str] | None, episodes: int, asked: AskedModel, seed: int
+    stages: list[str], settings: list[str] | None, episodes: int, client: str | None, model_name: str | None, model_episodes: int, seed: int
 ) -> tuple[dict[str, Any], Iterator[RenderableType], list[str]]:
-    configs = {name: auction_config(name, None, 8, settings) for name in stages}
+    configs = {name: options.auction_config(name, None, 8, settings) for name in stages}
     for config in configs.values():
         population_table(config.stage, config.mix)  # refuses unknown populations before the long computation starts
-    placed, tables, notes = asked.placed(), dict[str, list[Row]](), list[str]()
+    placed, tables, notes = _placed_model(client, model_name, model_episodes), dict[str, list[Row]](), list[str]()
     model = None if isinstance(placed, str) else placed
     with progress() as task, warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackUsed)  # the notes hold all of them
