@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from edgeworth.envs.bargaining_aec import bargaining_parallel as bargaining_parallel
     from edgeworth.envs.daedalus import DaedalusEnv as DaedalusEnv
     from edgeworth.envs.daedalus import DaedalusFlatEnv as DaedalusFlatEnv
-    from edgeworth.envs.daedalus_vector import DaedalusVectorEnv as DaedalusVectorEnv
+    from edgeworth.envs.daedalus import DaedalusVectorEnv as DaedalusVectorEnv
     from edgeworth.envs.flat_action import FlatActionEnv as FlatActionEnv
     from edgeworth.envs.flat_action import FlatActionVectorEnv as FlatActionVectorEnv
     from edgeworth.envs.hint_injector import HintInjectorEnv as HintInjectorEnv

@@ -97,8 +97,8 @@ ENVIRONMENTS = {
 }
 
 VECTOR_ENVIRONMENTS = {
-    "Daedalus-v0": "edgeworth.envs.daedalus_vector:DaedalusVectorEnv",
-    "DaedalusFlat-v0": "edgeworth.envs.daedalus_vector:DaedalusVectorEnv",
+    "Daedalus-v0": "edgeworth.envs.daedalus:DaedalusVectorEnv",
+    "DaedalusFlat-v0": "edgeworth.envs.daedalus:DaedalusVectorEnv",
     "DealOrNoDialog-v0": "edgeworth.envs.negotiation_vector:NegotiationVectorEnv",
     "DealOrNoDialogFlat-v0": "edgeworth.envs.flat_action:FlatActionVectorEnv",
 }
@@ -126,7 +126,7 @@ PUBLIC = {
     "DaedalusAction": "edgeworth.games.auction.action:DaedalusAction",
     "DaedalusEnv": "edgeworth.envs.daedalus:DaedalusEnv",
     "DaedalusFlatEnv": "edgeworth.envs.daedalus:DaedalusFlatEnv",
-    "DaedalusVectorEnv": "edgeworth.envs.daedalus_vector:DaedalusVectorEnv",
+    "DaedalusVectorEnv": "edgeworth.envs.daedalus:DaedalusVectorEnv",
     "EdgeworthError": "edgeworth.errors:EdgeworthError",
     "FlatActionEnv": "edgeworth.envs.flat_action:FlatActionEnv",
     "FlatActionVectorEnv": "edgeworth.envs.flat_action:FlatActionVectorEnv",

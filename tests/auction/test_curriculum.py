@@ -9,8 +9,7 @@ import pytest
 
 from designs import SANE, SANE_LEVELS
 from edgeworth.config import AuctionConfig
-from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv
-from edgeworth.envs.daedalus_vector import DaedalusVectorEnv
+from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv, DaedalusVectorEnv
 from edgeworth.envs.designed_markets import Curriculum
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.population import population_table

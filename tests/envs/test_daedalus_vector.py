@@ -15,10 +15,9 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from designs import SANE, SANE_LEVELS, all_bits
 from edgeworth.envs import daedalus_features
-from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv
+from edgeworth.envs.daedalus import DaedalusEnv, DaedalusFlatEnv, DaedalusVectorEnv
 from edgeworth.envs.daedalus_features import FEATURES, scales
 from edgeworth.envs.daedalus_spaces import LEVEL_COUNTS, rows_of_levels
-from edgeworth.envs.daedalus_vector import DaedalusVectorEnv
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.auction.action import action_of
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES

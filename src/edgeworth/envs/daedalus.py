@@ -1,23 +1,26 @@
-"""`Daedalus-v0` and `DaedalusFlat-v0`: design a market step by step, as Gymnasium environments.
+"""`Daedalus-v0` and `DaedalusFlat-v0`: design a market step by step, as Gymnasium environments, one market or many at a time.
 
-Both are a batch of one over the compiled rules. `Daedalus-v0` takes mechanisms and returns a dictionary; `DaedalusFlat-v0` is for
-off-the-shelf learners: its action is eleven levels (`daedalus_spaces.py`), its observation the features of `daedalus_features.py`, and
-`action_masks()` is what masked learners such as MaskablePPO ask for. `docs/games/auction.md` describes the game, its observations,
-actions, rewards and options.
+`Daedalus-v0` takes mechanisms and returns a dictionary; `DaedalusFlat-v0` is for off-the-shelf learners: its action is eleven levels
+(`daedalus_spaces.py`), its observation the features of `daedalus_features.py`, and `action_masks()` is what masked learners such as
+MaskablePPO ask for. `gymnasium.make_vec` gives either name the vector environment, N markets per call of the compiled rules, with levels
+and features. `docs/games/auction.md` describes the game, its observations, actions, rewards and options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus_features import feature_space, features_of
 from edgeworth.envs.daedalus_spaces import (
+    RESET_OPTIONS,
     LevelChoice,
     LevelSpace,
     config_after,
@@ -27,13 +30,18 @@ from edgeworth.envs.daedalus_spaces import (
     rows_of_levels,
 )
 from edgeworth.envs.designed_markets import DesignedMarkets
-from edgeworth.errors import EpisodeOver, UnknownName
+from edgeworth.envs.vector_options import checked_autoreset_mode, checked_reset_mask
+from edgeworth.errors import EpisodeOver, InvalidOption, UnknownName
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import observation_of
+from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.seeding import checked_seed
 
 RENDER_MODES = ["ansi"]
+
+Features = NDArray[np.float32]
+StepResult = tuple[Features, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
 
 def checked_render_mode(render_mode: str | None) -> str | None:
@@ -115,3 +123,93 @@ class DaedalusFlatEnv(DaedalusEnv):
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), **super()._info()}
+
+
+class DaedalusVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
+    """Many markets side by side, with levels for actions and features for observations; `locked` holds some fields at one value.
+
+    Market *i* of seed s plays exactly what a single environment with seed s + i plays, as long as no curriculum joins them. By default an
+    episode that ends is followed at once by the next (same-step autoreset): observations and infos show the new episode,
+    `infos["final_obs"]` and `infos["final_info"]` the end of the old one, valid where `infos["_final_obs"]` is true.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        locked: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        self.render_mode = checked_render_mode(render_mode)
+        self.autoreset_mode = checked_autoreset_mode(autoreset_mode)
+        self.metadata = {"render_modes": RENDER_MODES, "autoreset_mode": self.autoreset_mode}
+        self.choice = LevelChoice.with_locked(locked)
+        self._mask = self.choice.mask()
+        self.markets = DesignedMarkets(AuctionConfig.from_options(**options), num_envs)
+        self.num_envs = num_envs
+        self.single_observation_space = feature_space()
+        self.single_action_space = LevelSpace(self.choice)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = LevelSpace(self.choice, num_envs)
+
+    @property
+    def config(self) -> AuctionConfig:
+        """The options in force."""
+        return self.markets.config
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Features, dict[str, Any]]:
+        """Begin new episodes: all of them, or those that `options["reset_mask"]` names."""
+        chosen = checked_reset_mask((options or {}).get("reset_mask"), self.num_envs, self.markets.batch.started)
+        config = config_after(self.config, options, also_known=("reset_mask",))
+        if chosen is not None and config is not self.config:
+            raise InvalidOption(f"reset_mask begins some of the markets; {', '.join(RESET_OPTIONS)} change only for all of them at once.")
+        self.markets.batch.seed(seed, chosen)
+        if isinstance(seed, int | np.integer):
+            super().reset(seed=int(seed))
+        self.markets.reconfigure(config)
+        self.markets.begin(chosen)
+        return features_of(self.markets), self._infos()
+
+    def step(self, actions: NDArray[np.int64]) -> StepResult:
+        """One step of every market, or an error before any has moved."""
+        mechanisms = rows_of_levels(self.choice.checked(actions, self.num_envs))
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            scores, ended = self._step_or_begin(mechanisms)
+        else:
+            scores, ended = self.markets.step(mechanisms)
+        endings: dict[str, Any] = {}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and ended.any():
+            endings = {"final_obs": features_of(self.markets) * ended[:, None], "final_info": self._infos()}
+            endings |= {"_final_obs": ended.copy(), "_final_info": ended.copy()}
+            self.markets.begin(ended)
+        return features_of(self.markets), scores, ended, np.zeros(self.num_envs, np.bool_), {**self._infos(), **endings}
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """Every level that may be chosen, field after field, one row per market."""
+        return np.tile(self._mask, (self.num_envs, 1))
+
+    def render(self) -> tuple[str, ...] | None:
+        """The last step of every market as text."""
+        if self.render_mode is None:
+            return None
+        if not self.markets.batch.started:
+            raise EpisodeOver("There is nothing to show yet; call reset() before render().")
+        return tuple(self.markets.notice(slot) for slot in range(self.num_envs))
+
+    def _step_or_begin(self, mechanisms: Rows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Markets whose episode has ended begin the next one; the others play."""
+        over = self.markets.steps >= self.config.episode_length
+        if not self.markets.batch.started or not over.any():
+            return self.markets.step(mechanisms)
+        self.markets.begin(over)
+        if over.all():
+            return np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
+        return self.markets.step(mechanisms, playing=~over)
+
+    def _infos(self) -> dict[str, Any]:
+        rules = np.full(self.num_envs, RULES)
+        parts = {"components": self.markets.components(), "truth": self.markets.truth()}
+        return {"action_mask": self.action_masks(), "rules": rules, **parts}

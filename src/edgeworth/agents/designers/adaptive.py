@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.bundled import CHECKPOINTS, USUAL_BIDDERS, Bundled, bundled_file, bundled_mechanism, numbered
+from edgeworth.agents.designers.bundled import CHECKPOINTS, USUAL_BIDDERS, bundled_checkpoint, bundled_mechanism, numbered
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.forecast import Revisions, load_revisions, revise, seen_of
 from edgeworth.config import AuctionConfig
-from edgeworth.errors import DataError, UnknownName
+from edgeworth.errors import UnknownName
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
@@ -53,17 +53,10 @@ class Adaptive(Designer):
 
     def prepare(self, n_agents: int) -> None:
         """Load the library and the forecasts for so many bidders, or for the nearest number that was fitted."""
-        bundled = self._bundled(n_agents)
+        bundled = bundled_checkpoint(f"adaptive_{self.prior}", n_agents, f"edgeworth designers fit --prior {self.prior}")
         if bundled.n_agents not in self._read:
             self._read[bundled.n_agents] = library_rows(bundled.n_agents), load_revisions(bundled.path)
         (self.library, self.revisions), self.assumed = self._read[bundled.n_agents], bundled.notes
-
-    def _bundled(self, n_agents: int) -> Bundled:
-        bundled = bundled_file(CHECKPOINTS, f"adaptive_{self.prior}", n_agents, "npz")
-        if bundled is None:
-            missing = forecast_file(self.prior, n_agents)
-            raise DataError(missing, f"is missing; `edgeworth designers fit --prior {self.prior}` makes it in some minutes.")
-        return bundled
 
     def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
         self.prepare(config.n_agents)

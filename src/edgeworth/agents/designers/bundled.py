@@ -7,12 +7,17 @@ number it is: `mechanisms/stage_3_n8.json`, `mechanisms/formats/stage_3_n8.json`
 
 from __future__ import annotations
 
+import contextlib
 import re
+import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from edgeworth.config import config_folder
-from edgeworth.errors import UnknownName
+from edgeworth.errors import DataError, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, read_mechanism, read_mechanisms
 
 POPULATIONS = ("0", "1", "2", "3", "4", "mixed", "stages")
@@ -75,6 +80,24 @@ def bundled_file(folder: Path, name: str, n_agents: int = USUAL_BIDDERS, ending:
     nearest = min(numbers, key=lambda number: abs(number - n_agents))
     note = f"{name}: nothing is bundled for {n_agents} bidders, so what was found for {nearest} is used"
     return Bundled(numbered(folder, name, nearest, ending), nearest, () if nearest == n_agents else (note,))
+
+
+def bundled_checkpoint(name: str, n_agents: int, command: str) -> Bundled:
+    """The arrays of a name for the nearest number of bidders; `command` makes them where none are there."""
+    bundled = bundled_file(CHECKPOINTS, name, n_agents, "npz")
+    if bundled is None:
+        raise DataError(numbered(CHECKPOINTS, name, n_agents, "npz"), f"is missing; `{command}` makes it in some minutes.")
+    return bundled
+
+
+@contextlib.contextmanager
+def open_arrays(path: Path, what: str, command: str) -> Iterator[Mapping[str, Any]]:
+    """The arrays in a file; while inside, whatever shows that it is not `what` becomes an error that names the command."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            yield arrays
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise DataError(path, f"is no {what}; `{command}` writes one.") from error
 
 
 def mechanism_names() -> list[str]:

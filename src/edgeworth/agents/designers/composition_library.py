@@ -9,17 +9,16 @@ sampling error; the card scores the choices on other markets.
 from __future__ import annotations
 
 import itertools
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.bundled import open_arrays
 from edgeworth.agents.designers.forecast import ridge_fit
 from edgeworth.agents.designers.search import SearchBudget, distinct, mean_scores, rounded, search_mechanism
 from edgeworth.config import AuctionConfig
-from edgeworth.errors import DataError
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.population import TYPES
 from edgeworth.games.auction.state import MECHANISM
@@ -158,11 +157,8 @@ def save_library(path: Path, library: CompositionLibrary) -> None:
 
 def load_library(path: Path) -> CompositionLibrary:
     """Read what `save_library` wrote."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            mechanisms = np.zeros(len(arrays["auction_type"]), MECHANISM)
-            for name in MECHANISM.names or ():
-                mechanisms[name] = arrays[name]
-            return CompositionLibrary(arrays["compositions"], mechanisms, arrays["choice"])
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise DataError(path, "is no library of compositions; `edgeworth designers library` writes one.") from error
+    with open_arrays(path, "library of compositions", "edgeworth designers library") as arrays:
+        mechanisms = np.zeros(len(arrays["auction_type"]), MECHANISM)
+        for name in MECHANISM.names or ():
+            mechanisms[name] = arrays[name]
+        return CompositionLibrary(arrays["compositions"], mechanisms, arrays["choice"])

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import config_folder
-from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, NUMBERS, DaedalusAction, checked_action
+from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, KINDS, DaedalusAction, checked_action
 from edgeworth.games.auction.market_view import MarketView, observation_of
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
-from edgeworth.protocol import FLAG, Kind, Schema, number, one_of
+from edgeworth.protocol import Schema
 
 VARIABLES = ("round_number", "episode_length", "n_agents", "outcomes_csv", "proxies_csv", "current_mechanism_json", "history_str")
 REQUIRED = ("outcomes_csv", "proxies_csv", "current_mechanism_json")
@@ -95,11 +95,5 @@ def _plain(name: str, value: Any) -> Any:
     return bool(value) if name in FLAGS else round(float(value), DIGITS)
 
 
-def _kind_of(name: str) -> Kind:
-    if name in CHOICES:
-        return one_of(CHOICES[name])
-    return number(0.0, HIGHEST[name]) if name in NUMBERS else FLAG
-
-
-MECHANISM_SCHEMA: Schema[DaedalusAction] = Schema("mechanism", {name: _kind_of(name) for name in FIELDS}, make=checked_action)
+MECHANISM_SCHEMA: Schema[DaedalusAction] = Schema("mechanism", KINDS, make=checked_action)
 """The reply: one JSON object with the eleven fields of `DaedalusAction`, each of its kind and in its range."""

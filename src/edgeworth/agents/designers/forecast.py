@@ -8,15 +8,14 @@ each later one under the mechanism with the best forecast. A designer remembers 
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.bundled import open_arrays
 from edgeworth.config import AuctionConfig
-from edgeworth.errors import DataError
 from edgeworth.games.auction.batch import MarketBatch, Rows, constant_rows
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.progress import Progress, silent
@@ -132,11 +131,8 @@ def save_revisions(path: Path, revisions: Revisions) -> None:
 def load_revisions(path: Path) -> Revisions:
     """Read what `save_revisions` wrote."""
     parts: dict[tuple[int, int], dict[str, Matrix]] = {}
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            for name in arrays.files:
-                step, mechanism, part = name.split("/")
-                parts.setdefault((int(step), int(mechanism)), {})[part] = arrays[name].astype(np.float64)
+    with open_arrays(path, "file of forecasts", "edgeworth designers fit") as arrays:
+        for name in arrays:
+            step, mechanism, part = name.split("/")
+            parts.setdefault((int(step), int(mechanism)), {})[part] = arrays[name].astype(np.float64)
         return {key: Revision(**part) for key, part in parts.items()}
-    except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise DataError(path, "is no file of forecasts; `edgeworth designers fit` writes one.") from error

@@ -12,20 +12,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.designers.bundled import (
-    CHECKPOINTS,
-    POPULATIONS,
-    bundled_file,
-    bundled_mechanism,
-    bundled_name,
-    find_mechanism,
-    numbered,
-)
+from edgeworth.agents.designers.bundled import POPULATIONS, bundled_checkpoint, bundled_mechanism, bundled_name, find_mechanism
 from edgeworth.agents.designers.composition_library import LIBRARY_NAME, CompositionLibrary, load_library
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.search import QUICK, SearchBudget, search_mechanism
 from edgeworth.config import AuctionConfig
-from edgeworth.errors import DataError
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
@@ -83,7 +74,10 @@ class Oracle(Designer):
         self.library = library
 
     def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
-        library, self.assumed = (self.library, ()) if self.library is not None else bundled_library(config.n_agents)
+        library, self.assumed = self.library, ()
+        if library is None:
+            bundled = bundled_checkpoint(LIBRARY_NAME, config.n_agents, "edgeworth designers library")
+            library, self.assumed = load_library(bundled.path), bundled.notes
         if not is_calibrated(config):
             self.assumed += ("the library of compositions was made for the calibrated market",)
         compositions = library.compositions[:1] if told is None else told
@@ -103,12 +97,3 @@ def population_of_recipe(config: AuctionConfig, recipe: int) -> AuctionConfig:
 def is_calibrated(config: AuctionConfig) -> bool:
     """Whether a market follows the model that the bundled files were made with."""
     return not config.freeze and MarketModel.from_options(config.model) == MarketModel()
-
-
-def bundled_library(n_agents: int) -> tuple[CompositionLibrary, tuple[str, ...]]:
-    """The bundled library for so many bidders, and what is to be said of it."""
-    bundled = bundled_file(CHECKPOINTS, LIBRARY_NAME, n_agents, "npz")
-    if bundled is None:
-        missing = numbered(CHECKPOINTS, LIBRARY_NAME, n_agents, "npz")
-        raise DataError(missing, "is missing; `edgeworth designers library` makes it in some minutes.")
-    return load_library(bundled.path), bundled.notes

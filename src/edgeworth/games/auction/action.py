@@ -14,10 +14,12 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from edgeworth.errors import DataError, IllegalAction, nearest
+from edgeworth.errors import DataError, IllegalAction, suggestion
 from edgeworth.games.auction.state import MECHANISM
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES, COALITION_POLICIES
+from edgeworth.protocol import FLAG, number, one_of
 from edgeworth.validation import shown
 
 Checked = TypeVar("Checked")
@@ -53,6 +55,8 @@ FLAGS = tuple(name for name in FIELDS if name.startswith("reveal_"))
 NUMBERS = ("reserve_price", "shill_penalty", "withdrawal_penalty", "collusion_penalty")
 CHOICES = {"auction_type": AUCTION_TYPES, "coalition_policy": COALITION_POLICIES}
 HIGHEST = {name: MAX_RESERVE if name == "reserve_price" else MAX_PENALTY for name in NUMBERS}
+KINDS = {name: one_of(CHOICES[name]) if name in CHOICES else FLAG if name in FLAGS else number(0.0, HIGHEST[name]) for name in FIELDS}
+"""What a field may hold, in words and for replies of language models."""
 PLACES = {name: {word: place for place, word in enumerate(words)} for name, words in CHOICES.items()}
 LIMITS = tuple(len(CHOICES[name]) - 1 if name in CHOICES else HIGHEST.get(name, 1) for name in FIELDS)
 """The highest value of every field in a row."""
@@ -74,23 +78,15 @@ def checked_action(value: Any) -> DaedalusAction:
         raise _complaint(error.errors()[0]) from None
 
 
-def _complaint(problem: Mapping[str, Any]) -> IllegalAction:
+def _complaint(problem: ErrorDetails) -> IllegalAction:
     """The error for what Pydantic found wrong with a mechanism."""
-    field = str(problem["loc"][0]) if problem["loc"] else "mechanism"
-    arrived = shown(problem["input"])
+    field = str(problem["loc"][0])
     if problem["type"] == "missing":
         return IllegalAction(f"{field} is missing; a mechanism has all of {', '.join(FIELDS)}.", field)
     if problem["type"] == "extra_forbidden":
-        guess = nearest(field, FIELDS)
-        hint = f" Did you mean {guess!r}?" if guess else ""
-        return IllegalAction(f"Unknown field {field!r} in the mechanism. Known: {', '.join(FIELDS)}.{hint}", field)
-    if field in CHOICES:
-        guess = nearest(str(problem["input"]), CHOICES[field])
-        hint = f" Did you mean {guess!r}?" if guess else ""
-        return IllegalAction(f"{field} is {arrived}; expected one of {', '.join(CHOICES[field])}.{hint}", field)
-    if field in FLAGS:
-        return IllegalAction(f"{field} is {arrived}; expected true or false.", field)
-    return IllegalAction(f"{field} is {arrived}; expected a number from 0 to {HIGHEST.get(field, 0.0):g}.", field)
+        return IllegalAction(f"Unknown field {field!r} in the mechanism. Known: {', '.join(FIELDS)}.{suggestion(field, FIELDS)}", field)
+    kind, arrived = KINDS[field], problem["input"]
+    return IllegalAction(f"{field} is {shown(arrived)}; expected {kind.expected}.{suggestion(str(arrived), kind.words)}", field)
 
 
 def read_mechanism(path: Path | str) -> DaedalusAction:
