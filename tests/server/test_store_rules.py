@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from edgeworth.errors import InvalidOption
+from edgeworth.server.database import for_postgresql
 from edgeworth.server.live import Opening, opening_of
 from edgeworth.server.refusals import Refused
 from edgeworth.server.store import Store, Stored
@@ -218,12 +219,16 @@ def test_a_file_that_is_no_database_is_an_error_that_names_it(tmp_path: Path) ->
 def test_a_store_that_stops_answering_is_said_to_be_unavailable(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
     session = opened(store)
-    with store.database.writing() as transaction:
-        transaction.execute("DROP TABLE edgeworth_log")
+    with store.database.writing() as cursor:
+        cursor.execute("DROP TABLE edgeworth_log")
     with pytest.raises(Refused) as refused:
         store.advance("a", session.generation, 0, "x", done=False)
     assert (refused.value.status, refused.value.code, refused.value.retry_after) == (503, "store_unavailable", 1)
     store.close()
+
+
+def test_statements_are_spelt_for_the_driver_of_postgresql() -> None:
+    assert for_postgresql("SET steps = :number + 1 WHERE id = :id") == "SET steps = %(number)s + 1 WHERE id = %(id)s"
 
 
 def test_a_dead_connection_to_postgresql_is_replaced(postgres_url: str) -> None:

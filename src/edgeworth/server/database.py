@@ -1,4 +1,4 @@
-"""The database behind the sessions: SQLite or PostgreSQL by URL, with plain SQL on SQLAlchemy's engine and connection pool.
+"""The database behind the sessions: SQLite or PostgreSQL by URL, with plain SQL on the connections of SQLAlchemy's pool.
 
 A single statement commits by itself. `writing` is a transaction of several; in SQLite it takes the write lock at its beginning.
 """
@@ -6,12 +6,13 @@ A single statement commits by itself. `writing` is a transaction of several; in 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
@@ -30,18 +31,19 @@ EXPECTED = "sqlite:///folder/file.sqlite or postgresql://user:password@host/data
 TABLES_LOCK = 0x45444745
 """The number under which PostgreSQL lets one worker at a time make the tables."""
 
-statement_of = functools.lru_cache(maxsize=256)(text)
+PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 
-class Transaction:
-    """Several statements that happen together."""
+class Cursor:
+    """A driver's cursor that takes parameters written as `:name`."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, cursor: Any, server: bool) -> None:
+        self._cursor, self._server = cursor, server
 
     def execute(self, statement: str, values: Mapping[str, Any] | None = None) -> Any:
-        """Carry out a statement; its result, to fetch from or to count rows by."""
-        return self._connection.execute(statement_of(statement), values or {})
+        """Carry out a statement; the driver's cursor, to fetch from or to count rows by."""
+        self._cursor.execute(for_postgresql(statement) if self._server else statement, values or {})
+        return self._cursor
 
 
 class Database:
@@ -51,59 +53,68 @@ class Database:
         self.url = checked_url(url)
         self.server = self.url.get_backend_name() == "postgresql"
         """Whether it is reached over a network, and not a local file."""
+        self._engine = _postgresql_engine(self.url) if self.server else _sqlite_engine(self.url)
+        self._errors: tuple[type[Exception], ...] = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error)
         try:
-            self._engine = _postgresql_engine(self.url) if self.server else _sqlite_engine(self.url)
-            self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT") if self.server else self._engine
-            self._writing = self._engine.execution_options(writes=True)
-            self._engine.connect().close()
-        except SQLAlchemyError as error:
+            self._engine.raw_connection().close()
+        except self._errors as error:
             raise InvalidOption(f"The store does not answer: {self._said(error)} Expected a database at {shown(self.url)}.") from error
 
     def changed(self, statement: str, values: Mapping[str, Any]) -> int:
         """Carry out one statement; how many rows it changed."""
-        with self._unavailable_on_error(), self._single.connect() as connection:
-            return connection.execute(statement_of(statement), values).rowcount
+        with self._cursor() as cursor:
+            count: int = cursor.execute(statement, values).rowcount
+            return count
 
     def row(self, statement: str, values: Mapping[str, Any] | None = None) -> Any:
         """The first row that a statement finds, or None."""
-        with self._unavailable_on_error(), self._single.connect() as connection:
-            return connection.execute(statement_of(statement), values or {}).fetchone()
+        with self._cursor() as cursor:
+            return cursor.execute(statement, values).fetchone()
 
     def rows(self, statement: str, values: Mapping[str, Any]) -> list[Any]:
         """All rows that a statement finds."""
-        with self._unavailable_on_error(), self._single.connect() as connection:
-            return list(connection.execute(statement_of(statement), values))
+        with self._cursor() as cursor:
+            return list(cursor.execute(statement, values).fetchall())
 
     @contextmanager
-    def writing(self) -> Iterator[Transaction]:
+    def writing(self) -> Iterator[Cursor]:
         """A transaction: everything in it happens, or nothing."""
-        with self._unavailable_on_error(), self._writing.begin() as connection:
-            yield Transaction(connection)
+        with self._cursor() as cursor:
+            cursor.execute("BEGIN" if self.server else "BEGIN IMMEDIATE")
+            try:
+                yield cursor
+                cursor.execute("COMMIT")
+            except BaseException:
+                cursor.execute("ROLLBACK")
+                raise
 
     def create(self, *statements: str) -> None:
         """Make tables that are not there yet, one worker at a time."""
-        with self.writing() as transaction:
+        with self.writing() as cursor:
             if self.server:
-                transaction.execute("SELECT pg_advisory_xact_lock(:lock)", {"lock": TABLES_LOCK})
+                cursor.execute("SELECT pg_advisory_xact_lock(:lock)", {"lock": TABLES_LOCK})
             for statement in statements:
-                transaction.execute(statement)
+                cursor.execute(statement)
 
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
 
     @contextmanager
-    def _unavailable_on_error(self) -> Iterator[None]:
+    def _cursor(self) -> Iterator[Cursor]:
+        """A connection of the pool, on which every statement commits by itself; errors become refusals."""
         try:
-            yield
-        except SQLAlchemyError as error:
-            message, remedy = (
-                f"The store does not answer: {self._said(error)}",
-                "Try again; GET the session's state to see which step it is at.",
-            )
+            connection = self._engine.raw_connection()
+            try:
+                yield Cursor(connection.cursor(), self.server)
+            finally:
+                connection.close()
+        except self._errors as error:
+            message = f"The store does not answer: {self._said(error)}"
+            remedy = "Try again; GET the session's state to see which step it is at."
             raise Refused(503, "store_unavailable", message, remedy, retry_after=1) from error
 
-    def _said(self, error: SQLAlchemyError) -> str:
+    def _said(self, error: Exception) -> str:
         """The first line of the driver's message, without the password."""
         cause = error.orig if isinstance(error, DBAPIError) else error
         said = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".") + "."
@@ -128,22 +139,28 @@ def _sqlite_engine(url: URL) -> Engine:
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             connection.execute("PRAGMA journal_mode = WAL")
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        if connection.get_execution_options().get("writes"):
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-
     return engine
 
 
 def _postgresql_engine(url: URL) -> Engine:
     """A pool of connections, each checked before it is used."""
+    timeout = {"connect_timeout": CONNECT_SECONDS}
     try:
-        return create_engine(
-            url.set(drivername="postgresql+psycopg"), connect_args={"connect_timeout": CONNECT_SECONDS}, pool_pre_ping=True
-        )
+        engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=timeout, pool_pre_ping=True)
     except ImportError as error:
         raise InvalidOption("The store's driver is missing; install it with the `server` extra.") from error
+
+    @event.listens_for(engine, "connect")
+    def set_up(connection: Any, _: Any) -> None:
+        connection.autocommit = True
+
+    return engine
+
+
+@functools.lru_cache
+def for_postgresql(statement: str) -> str:
+    """A statement with its parameters as PostgreSQL's driver spells them."""
+    return PARAMETER.sub(r"%(\1)s", statement)
 
 
 def checked_url(url: str) -> URL:

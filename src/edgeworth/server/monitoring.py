@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import sys
 import time
 import traceback
@@ -89,6 +90,7 @@ class Metrics:
         self.refusals = Counter("edgeworth_refusals", "Requests not carried out, by code.", ["code"], registry=self.registry)
         for game in games:
             self.steps.labels(game)
+        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._readings: list[Reading] = []
 
     def watch(self, name: str, says: str, read: Callable[[], float], everywhere: bool = True) -> None:
@@ -108,8 +110,11 @@ class Metrics:
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self.requests.labels(route, method, status).inc()
-        self.seconds.labels(route).observe(seconds)
+        found = self._answered.get((route, method, status))
+        if found is None:
+            found = self._answered[route, method, status] = (self.requests.labels(route, method, status), self.seconds.labels(route))
+        found[0].inc()
+        found[1].observe(seconds)
 
     def text(self) -> bytes:
         """All metrics in Prometheus's format."""
@@ -145,7 +150,7 @@ class Monitor:
             return await self._socket(scope, receive, send)
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        began, status, request_id = time.perf_counter(), 0, os.urandom(16).hex()
+        began, status, request_id = time.perf_counter(), 0, request_name()
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
 
@@ -170,7 +175,7 @@ class Monitor:
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Log a socket when it is closed or refused."""
         began, state = time.perf_counter(), scope.setdefault("state", {})
-        state["request_id"] = os.urandom(16).hex()
+        state["request_id"] = request_name()
         try:
             await self.app(scope, receive, send)
         finally:
@@ -193,6 +198,11 @@ class Monitor:
 def fault() -> Refused:
     """The answer to an error that we did not foresee."""
     return Refused(500, "fault", "The server made a mistake.", "Try again; whoever runs the server finds request_id in its log.")
+
+
+def request_name() -> str:
+    """A name for a request; it need not be hard to guess."""
+    return f"{random.getrandbits(128):032x}"
 
 
 def route_of(scope: Scope) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from edgeworth.server.database import Database, Transaction
+from edgeworth.server.database import Cursor, Database
 from edgeworth.server.live import Opening
 
 MOST_LINES = 16
@@ -139,13 +139,13 @@ class Store:
         facts = {"id": session_id, "generation": stored.generation, "owner": owner, "opening": json.dumps(opening.as_dict())}
         written = False
         while not written:  # again only where another worker opened the same name in this moment
-            with self.database.writing() as transaction:
-                before = transaction.execute(PLACE, {"id": session_id}).fetchone()
+            with self.database.writing() as cursor:
+                before = cursor.execute(PLACE, {"id": session_id}).fetchone()
                 if before is not None:
                     if Place(*before).owner != owner:
                         return None
-                    _forget(transaction, session_id, Place(*before).generation)
-                written = transaction.execute(INSERT, {**facts, "now": now}).rowcount > 0
+                    _forget(cursor, session_id, Place(*before).generation)
+                written = cursor.execute(INSERT, {**facts, "now": now}).rowcount > 0
         return stored
 
     def advance(self, session_id: str, generation: str, number: int, action: Any, done: bool) -> bool:
@@ -156,8 +156,8 @@ class Store:
         """Write lines of different sessions in one transaction; for each, whether it was written."""
         if len(lines) == 1:
             return [self.advance(*lines[0])]
-        with self.database.writing() as transaction:
-            return [transaction.execute(self._append, line.values()).rowcount > 0 for line in lines]
+        with self.database.writing() as cursor:
+            return [cursor.execute(self._append, line.values()).rowcount > 0 for line in lines]
 
     def actions(self, generation: str, first: int = 0) -> list[Any]:
         """The log, from an action on."""
@@ -175,21 +175,21 @@ class Store:
 
     def forget(self, session_id: str, generation: str) -> bool:
         """Delete a session and its log."""
-        with self.database.writing() as transaction:
-            return _forget(transaction, session_id, generation)
+        with self.database.writing() as cursor:
+            return _forget(cursor, session_id, generation)
 
     def expire(self, seconds: float) -> list[str]:
         """Delete the sessions that were not touched for so long; their names."""
         before = time.time() - seconds
-        with self.database.writing() as transaction:
-            idle = transaction.execute(IDLE, {"before": before}).fetchall()
-            return [name for name, generation in idle if self._forget_idle(transaction, name, generation, before)]
+        with self.database.writing() as cursor:
+            idle = cursor.execute(IDLE, {"before": before}).fetchall()
+            return [name for name, generation in idle if self._forget_idle(cursor, name, generation, before)]
 
-    def _forget_idle(self, transaction: Transaction, session_id: str, generation: str, before: float) -> bool:
+    def _forget_idle(self, cursor: Cursor, session_id: str, generation: str, before: float) -> bool:
         """Delete a session, unless it has been touched since it was found idle."""
         if not self.local:
-            transaction.execute(TAKE, {"id": session_id})
-        return _forget(transaction, session_id, generation, before)
+            cursor.execute(TAKE, {"id": session_id})
+        return _forget(cursor, session_id, generation, before)
 
     def check(self) -> None:
         """Raise where the database does not answer."""
@@ -235,12 +235,12 @@ class GroupCommit:
                 written.set_result(outcome)
 
 
-def _forget(transaction: Transaction, session_id: str, generation: str, before: float | None = None) -> bool:
+def _forget(cursor: Cursor, session_id: str, generation: str, before: float | None = None) -> bool:
     """Delete a session, unless it was touched since `before`, and then its log."""
     statement = FORGET if before is None else FORGET_IDLE
-    if not transaction.execute(statement, {"id": session_id, "generation": generation, "before": before}).rowcount:
+    if not cursor.execute(statement, {"id": session_id, "generation": generation, "before": before}).rowcount:
         return False
-    transaction.execute(FORGET_LOG, {"generation": generation})
+    cursor.execute(FORGET_LOG, {"generation": generation})
     return True
 
 
