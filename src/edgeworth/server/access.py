@@ -13,7 +13,6 @@ import functools
 import hashlib
 import hmac
 import ipaddress
-from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,25 +27,6 @@ REFUSED_SOCKET, LATER_SOCKET = 1008, 1013
 NETWORK_BITS = 64
 """The part of an IPv6 address that names a network; the owner of the network chooses the rest."""
 USED_HEADERS = frozenset({b"host", b"origin", b"authorization"})
-
-
-class Owners:
-    """Owners by the digests of their tokens."""
-
-    def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
-        self._digests = [(owner, hashlib.sha256(token.encode()).digest()) for owner, token in tokens]
-
-    def owner(self, authorization: str | None) -> str:
-        """The owner of a token; every token is compared, so that the time taken reveals nothing."""
-        if not self._digests:
-            return LOCAL
-        scheme, _, token = (authorization or "").partition(" ")
-        given = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).digest()
-        found = [owner for owner, digest in self._digests if hmac.compare_digest(digest, given)]
-        if scheme.lower() != "bearer" or not found:
-            said = "No token was sent." if authorization is None else "Nobody has the token that was sent."
-            raise Refused(401, "unauthorized", said, "Send the header `Authorization: Bearer TOKEN`.", "authorization")
-        return found[0]
 
 
 def host_name(host: str) -> str:
@@ -85,7 +65,8 @@ class Access:
     """The middleware that finds the owner of a request, or refuses it."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
-        self.app, self.settings, self.owners = app, settings, Owners(settings.tokens)
+        self.app, self.settings = app, settings
+        self.digests = [(owner, hashlib.sha256(token.encode()).digest()) for owner, token in settings.tokens]
         self.checks_client, self.checks_host = not (settings.tokens or settings.insecure), settings.checks_host
         self.failures = Rate(settings.limits.failures, settings.limits.failures_burst)
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -101,11 +82,23 @@ class Access:
                 self._check_client(scope.get("client"))
             self._check_host(host)
             self._check_origin(scope, origin, host)
-            owner = LOCAL if scope["path"] in OPEN else self.owners.owner(sent.get(b"authorization"))
+            owner = LOCAL if scope["path"] in OPEN else self._owner(sent.get(b"authorization"))
         except Refused as refused:
             return await _refuse(self._counted(refused, scope), scope, receive, send)
         scope.setdefault("state", {})["owner"] = owner
         await self.app(scope, receive, send)
+
+    def _owner(self, authorization: str | None) -> str:
+        """The owner of a token; every token is compared, so that the time taken reveals nothing."""
+        if not self.digests:
+            return LOCAL
+        scheme, _, token = (authorization or "").partition(" ")
+        given = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).digest()
+        found = [owner for owner, digest in self.digests if hmac.compare_digest(digest, given)]
+        if scheme.lower() != "bearer" or not found:
+            said = "No token was sent." if authorization is None else "Nobody has the token that was sent."
+            raise Refused(401, "unauthorized", said, "Send the header `Authorization: Bearer TOKEN`.", "authorization")
+        return found[0]
 
     def _counted(self, refused: Refused, scope: Scope) -> Refused:
         """Count a failed token against its network; too many are answered 429."""

@@ -22,9 +22,7 @@ from edgeworth.server.refusals import Refused
 BUSY_SECONDS = 10
 """How long a worker waits for another that is writing to the same SQLite file."""
 CONNECT_SECONDS = 10
-PAGE_BYTES = 2_048
-"""A step changes a few pages of the file, and each is written whole."""
-PAGES_BETWEEN_CHECKPOINTS = 8_000
+PAGES_BETWEEN_CHECKPOINTS = 4_000
 """SQLite's log may grow to 16 MB before it is copied into the file, which costs a few milliseconds each time."""
 BACKENDS = ("sqlite", "postgresql")
 EXPECTED = "sqlite:///folder/file.sqlite or postgresql://user:password@host/database"
@@ -133,7 +131,6 @@ def _sqlite_engine(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver begins no transactions by itself
-        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BETWEEN_CHECKPOINTS}")
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":

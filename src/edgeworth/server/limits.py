@@ -7,6 +7,7 @@ A body is read within a time and a length, and refused if it is not plain JSON: 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 import time
@@ -20,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from edgeworth.server.refusals import Refused, refusal_response
 from edgeworth.server.settings import RequestLimits
 
-DIGITS = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
-"""Translates every digit to a zero and everything else to a blank."""
-LONG_NUMBER = b"0" * 19
+LONG_NUMBER = re.compile(rb"\d{19}")
 """An integer beyond 64 bits has at least 19 digits."""
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
+NO_BRACKET = re.compile(rb"[^][{}]+")
 JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 MOST_BUCKETS = 10_000
@@ -31,10 +32,10 @@ MOST_BUCKETS = 10_000
 
 def decoded(body: bytes, depth: int) -> Any:
     """The JSON in a body; refused where it is not plain JSON."""
-    if body.count(b"[") + body.count(b"{") > depth:
-        _check_depth(body, depth)
+    if body.count(b"[") + body.count(b"{") > depth and _nesting(body) > depth:
+        raise Refused(400, "too_deep", f"The body is nested deeper than {depth} levels.", "Send a flatter one.", "body")
     try:
-        if LONG_NUMBER in body.translate(DIGITS):
+        if LONG_NUMBER.search(body):
             json.loads(body, parse_int=_integer)  # orjson would make a rounded float of an integer that is too long
         return orjson.loads(body)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -48,25 +49,10 @@ def _integer(digits: str) -> int:
     return value
 
 
-def _check_depth(body: bytes, depth: int) -> None:
-    """Refuse nesting beyond a depth; brackets inside of strings do not count."""
-    level, in_string, escaped = 0, False, False
-    for byte in body:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in b"[{":
-            level += 1
-            if level > depth:
-                raise Refused(400, "too_deep", f"The body is nested deeper than {depth} levels.", "Send a flatter one.", "body")
-        elif byte in b"]}":
-            level -= 1
+def _nesting(body: bytes) -> int:
+    """The depth of the brackets in a body; those inside of strings do not count."""
+    brackets = NO_BRACKET.sub(b"", STRING.sub(b"", body))
+    return max(itertools.accumulate(1 if bracket in b"[{" else -1 for bracket in brackets), default=0)
 
 
 class Rate:

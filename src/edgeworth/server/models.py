@@ -6,7 +6,7 @@ name the rule or suggest a known name. Answers are made by the games and describ
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, WithJsonSchema, create_model
 
@@ -14,8 +14,10 @@ from edgeworth.config import BIDDER_RANGE, TURN_RANGE
 from edgeworth.games.auction.action import CHOICES, FLAGS, DaedalusAction
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.server.live import LONGEST_EPISODE, NAMED_CONTEXTS
+from edgeworth.server.sessions import NAME
 
-SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,128}$", description="Letters, digits, dots, dashes, underscores, colons.")]
+Observation = TypeVar("Observation")
+SessionId = Annotated[str, Field(pattern=f"^{NAME.pattern}$", description="Letters, digits, dots, dashes, underscores, colons.")]
 Seed = Annotated[int, Field(ge=0, lt=2**63, strict=True, description="Decides every draw; without one the server draws it.")]
 Triple = Annotated[list[int], Field(min_length=3, max_length=3, description="One number for each type of item.")]
 
@@ -162,49 +164,27 @@ class NegotiationObservation(BaseModel):
     turns_remaining: int
 
 
-class Opened(BaseModel):
+class Opened(BaseModel, Generic[Observation]):
     """A session that has begun."""
 
     session_id: str
     seed: int
+    observation: Observation
     info: dict[str, Any]
     done: Literal[False]
 
 
-class MarketOpened(Opened):
-    """A market that has begun."""
-
-    observation: MarketObservation
-
-
-class NegotiationOpened(Opened):
-    """A negotiation that has begun."""
-
-    observation: NegotiationObservation
-
-
-class Stepped(BaseModel):
+class Stepped(BaseModel, Generic[Observation]):
     """The result of a step; it is in the store."""
 
+    observation: Observation
     reward: float
     done: bool
     info: dict[str, Any]
     steps: int = Field(description="Steps made so far, this one included.")
 
 
-class MarketStepped(Stepped):
-    """The result of a mechanism."""
-
-    observation: MarketObservation
-
-
-class NegotiationStepped(Stepped):
-    """The result of a move."""
-
-    observation: NegotiationObservation
-
-
-class SessionState(BaseModel):
+class SessionState(BaseModel, Generic[Observation]):
     """Where a session stands."""
 
     session_id: str
@@ -213,19 +193,13 @@ class SessionState(BaseModel):
     options: dict[str, Any]
     steps: int
     done: bool
+    observation: Observation
     info: dict[str, Any]
 
 
-class MarketState(SessionState):
-    """Where a market stands."""
-
-    observation: MarketObservation
-
-
-class NegotiationState(SessionState):
-    """Where a negotiation stands."""
-
-    observation: NegotiationObservation
+MarketOpened, NegotiationOpened = Opened[MarketObservation], Opened[NegotiationObservation]
+MarketStepped, NegotiationStepped = Stepped[MarketObservation], Stepped[NegotiationObservation]
+MarketState, NegotiationState = SessionState[MarketObservation], SessionState[NegotiationObservation]
 
 
 class SessionLine(BaseModel):
@@ -259,13 +233,7 @@ class Export(BaseModel):
     actions: list[Any]
 
 
-class Health(BaseModel):
-    """The process is alive."""
+class Status(BaseModel):
+    """The answer to a probe."""
 
-    status: Literal["healthy"]
-
-
-class Ready(BaseModel):
-    """Requests will be answered."""
-
-    status: Literal["ready"]
+    status: Literal["healthy", "ready"]

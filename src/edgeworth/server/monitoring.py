@@ -9,15 +9,15 @@ totals. Counts of a worker that died are kept; its gauges are not.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
-import random
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -32,6 +32,9 @@ METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 LATENCY = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 4.0, 16.0)
 """Seconds."""
 UNMATCHED = "(no route)"
+PROCESS, REQUESTS = os.urandom(8).hex(), itertools.count()
+"""The two halves of a request's id."""
+FAULT = Refused(500, "fault", "The server made a mistake.", "Try again; whoever runs the server finds request_id in its log.")
 _lowest_level = logging.ERROR
 """Lines below this level are not written; until `set_up_log` only errors are."""
 
@@ -70,13 +73,6 @@ class JsonLines(logging.Formatter):
         return _line(record.created, record.levelno, {"event": "message", "logger": record.name, "message": record.getMessage()}, error)
 
 
-class Reading(NamedTuple):
-    """A gauge and where its value comes from."""
-
-    gauge: Gauge
-    read: Callable[[], float]
-
-
 class Metrics:
     """The counters of one worker."""
 
@@ -90,14 +86,13 @@ class Metrics:
         self.refusals = Counter("edgeworth_refusals", "Requests not carried out, by code.", ["code"], registry=self.registry)
         for game in games:
             self.steps.labels(game)
-        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self._readings: list[Reading] = []
+        self._readings: list[tuple[Gauge, Callable[[], float]]] = []
 
     def watch(self, name: str, says: str, read: Callable[[], float], everywhere: bool = True) -> None:
         """Show a number that is read when metrics are asked for; `everywhere`: the same for all workers, otherwise they are added up."""
         mode = "livemostrecent" if everywhere else "livesum"
         gauge = Gauge(f"edgeworth_{name}", says, multiprocess_mode=mode, registry=self.registry)  # type: ignore[arg-type]
-        self._readings.append(Reading(gauge, read))
+        self._readings.append((gauge, read))
 
     def stepped(self, game: str) -> None:
         """Count a step."""
@@ -105,16 +100,13 @@ class Metrics:
 
     def sample(self) -> None:
         """Read all gauges."""
-        for reading in self._readings:
-            reading.gauge.set(reading.read())
+        for gauge, read in self._readings:
+            gauge.set(read())
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
-        found = self._answered.get((route, method, status))
-        if found is None:
-            found = self._answered[route, method, status] = (self.requests.labels(route, method, status), self.seconds.labels(route))
-        found[0].inc()
-        found[1].observe(seconds)
+        self.requests.labels(route, method, status).inc()
+        self.seconds.labels(route).observe(seconds)
 
     def text(self) -> bytes:
         """All metrics in Prometheus's format."""
@@ -146,13 +138,14 @@ class Monitor:
         self.app, self.metrics, self.log_requests = app, metrics, log_requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            return await self._socket(scope, receive, send)
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
-        began, status, request_id = time.perf_counter(), 0, request_name()
-        state = scope.setdefault("state", {})
-        state["request_id"] = request_id
+        scope.setdefault("state", {})["request_id"] = f"{PROCESS}{next(REQUESTS):016x}"
+        await (self._request if scope["type"] == "http" else self._socket)(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Log and count a request when it has been answered."""
+        began, status, request_id = time.perf_counter(), 0, scope["state"]["request_id"]
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
@@ -167,15 +160,14 @@ class Monitor:
             note(logging.ERROR, "fault", error, request_id=request_id, route=route_of(scope))
             if status:
                 raise  # half an answer is out; the connection is closed
-            await refusal_response(fault(), request_id)(scope, receive, send_with_id)
-            state["code"] = "fault"
+            await refusal_response(FAULT, request_id)(scope, receive, send_with_id)
+            scope["state"]["code"] = "fault"
         finally:
             self._record(scope, status, began)
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Log a socket when it is closed or refused."""
-        began, state = time.perf_counter(), scope.setdefault("state", {})
-        state["request_id"] = request_name()
+        began, state = time.perf_counter(), scope["state"]
         try:
             await self.app(scope, receive, send)
         finally:
@@ -193,16 +185,6 @@ class Monitor:
             facts = {name: state[name] for name in ("owner", "session", "code") if name in state}
             facts |= {"ms": round(seconds * 1e3, 3), "request_id": state["request_id"]}
             note(logging.INFO, "request", method=method, route=route, status=status, **facts)
-
-
-def fault() -> Refused:
-    """The answer to an error that we did not foresee."""
-    return Refused(500, "fault", "The server made a mistake.", "Try again; whoever runs the server finds request_id in its log.")
-
-
-def request_name() -> str:
-    """A name for a request; it need not be hard to guess."""
-    return f"{random.getrandbits(128):032x}"
 
 
 def route_of(scope: Scope) -> str:

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from edgeworth.server.models import Health, Ready
+from edgeworth.server.models import Status
 from edgeworth.server.monitoring import Metrics
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.settings import ServerSettings
@@ -57,12 +57,6 @@ def figures(settings: ServerSettings) -> dict[str, Path]:
     return found
 
 
-GALLERY_STYLE = (
-    "body{font:17px/1.5 Georgia,serif;max-width:60rem;margin:3rem auto;padding:0 1rem;color:#222;background:#fdfcf9}a{color:#1d4f7a}"
-    "figure{margin:0 0 2.5rem}img{max-width:100%;border:1px solid #ddd;background:#fff}figcaption{color:#555}"
-)
-
-
 def gallery(names: list[str]) -> str:
     """The index of figures."""
     shown = [(html.escape(name), html.escape(name.rpartition("/")[2].removesuffix(".png").replace("_", " "))) for name in names]
@@ -70,9 +64,8 @@ def gallery(names: list[str]) -> str:
         f'<figure><a href="/plots/{name}"><img src="/plots/{name}" alt="{title}" loading=lazy></a><figcaption>{title}</figcaption></figure>'
         for name, title in shown
     )
-    body = items or "<p>No figures yet: <code>make yardstick</code> draws the first.</p>"
-    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>Figures · Edgeworth</title><style>{GALLERY_STYLE}</style>"
-    return f"{head}<h1>Figures</h1><p><a href=/>Start</a></p>{body}</html>"
+    page = (PAGES / "figures.html").read_text(encoding="utf-8")
+    return page.replace("<!-- figures -->", items or "<p>No figures yet: <code>make yardstick</code> draws the first.</p>")
 
 
 def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
@@ -102,12 +95,12 @@ def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draini
             raise Refused(404, "not_found", f"There is no figure {name[:100]!r}.", "GET /plots/ lists them.", "name")
         return Figure(path, headers=HEADERS)
 
-    @router.get("/health", operation_id="health", response_model=Health, responses=problems(), tags=["probes"])
+    @router.get("/health", operation_id="health", response_model=Status, responses=problems(), tags=["probes"])
     async def health() -> Response:
         """Whether the process is alive."""
         return Json({"status": "healthy"})
 
-    @router.get("/ready", operation_id="ready", response_model=Ready, responses=problems(503), tags=["probes"])
+    @router.get("/ready", operation_id="ready", response_model=Status, responses=problems(503), tags=["probes"])
     async def ready() -> Response:
         """Whether requests will be answered."""
         if draining():

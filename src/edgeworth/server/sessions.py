@@ -23,6 +23,7 @@ from edgeworth.server.store import GroupCommit, Line, Store, Stored
 
 Result = TypeVar("Result")
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+"""The name of a session."""
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Sessions:
         truth: bool = False,
     ) -> Held:
         """A new session, or a new episode in the place of one's own old session of that name."""
-        name = uuid.uuid4().hex if session_id is None else checked_name(session_id)
+        name = session_id or uuid.uuid4().hex
         opening = opening_of(game, options, seed, truth)
         live = await asyncio.to_thread(open_live, opening)
         async with self._lock(name):
@@ -117,10 +118,7 @@ class Sessions:
             return await self._current(owner, session_id)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
-        lock = self._locks.get(session_id)
-        if lock is None:
-            self._locks[session_id] = lock = asyncio.Lock()
-        return lock
+        return self._locks.setdefault(session_id, asyncio.Lock())
 
     async def _current(self, owner: str, session_id: str) -> Held:
         """A session of this owner, as far as its log goes; the caller holds its lock."""
@@ -218,16 +216,3 @@ def state_of(held: Held) -> dict[str, Any]:
     opening, live = held.stored.opening, held.live
     facts = {"session_id": held.stored.id, "game": opening.game, "seed": opening.seed, "options": dict(opening.options)}
     return {**facts, "steps": live.steps, "done": live.done, "observation": live.observation(), "info": live.info()}
-
-
-def checked_name(session_id: str) -> str:
-    """A name that can stand in a path and a log."""
-    if not NAME.fullmatch(session_id):
-        raise Refused(
-            422,
-            "invalid_session_id",
-            "A session_id has 1 to 128 letters, digits, dots, dashes, underscores or colons.",
-            "Choose such a name, or leave it out to be given one.",
-            "session_id",
-        )
-    return session_id

@@ -183,13 +183,10 @@ class Store:
         before = time.time() - seconds
         with self.database.writing() as cursor:
             idle = cursor.execute(IDLE, {"before": before}).fetchall()
-            return [name for name, generation in idle if self._forget_idle(cursor, name, generation, before)]
-
-    def _forget_idle(self, cursor: Cursor, session_id: str, generation: str, before: float) -> bool:
-        """Delete a session, unless it has been touched since it was found idle."""
-        if not self.local:
-            cursor.execute(TAKE, {"id": session_id})
-        return _forget(cursor, session_id, generation, before)
+            if not self.local:
+                for name, _ in idle:
+                    cursor.execute(TAKE, {"id": name})
+            return [name for name, generation in idle if _forget(cursor, name, generation, before)]
 
     def check(self) -> None:
         """Raise where the database does not answer."""
