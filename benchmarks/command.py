@@ -6,20 +6,20 @@ Benchmarks are started from the root of a checkout, for example with `python -m 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 
 from edgeworth.cli import main
-from edgeworth.cli.console import command_line, deliver, out, progress
+from edgeworth.cli.console import command_line, deliver, progress, table
 from edgeworth.progress import Progress
 
 Repeats = Annotated[int, typer.Option(min=1, help="Rounds of measurement; medians need 5 or more.")]
 Seconds = Annotated[float, typer.Option(min=0.01, help="Seconds per measurement.")]
-OutFile = Annotated[Path | None, typer.Option("--out", help="Write the result as JSON into this file.")]
 
 
 def start(command: Callable[..., None]) -> None:
@@ -29,35 +29,36 @@ def start(command: Callable[..., None]) -> None:
 
 def report(
     measure: Callable[[Progress], dict[str, Any]],
-    show: Callable[[dict[str, Any]], None],
+    page: Callable[[dict[str, Any]], Iterable[RenderableType]],
     as_json: bool,
     out_file: Path | None,
     *elsewhere: Path,
 ) -> dict[str, Any]:
-    """Measure with a progress bar, then write the result with its command into its file, and print it as tables or as JSON."""
+    """Measure with a progress bar, then write the result with its command into its file, and print it as a page or as JSON."""
     program = f"python -m benchmarks.{Path(sys.argv[0]).stem}"
     with progress() as task:
         result = {"command": command_line(*elsewhere, program=program), **measure(task("measuring"))}
-    deliver(result, [], as_json, out_file)
-    if not as_json:
-        show(result)
+    deliver(result, page(result), as_json, out_file)
     return result
 
 
-def show_rates(result: Mapping[str, Any], title: str, unit: str, base: str, times: str) -> None:
-    """Print the rates of all entries and how many times that of the base each is, then the targets."""
-    out.print(rates_table(result["entries"], title, unit, base, times), "")
-    out.print(targets_table(result))
+def rates_page(title: str, unit: str, base: str, times: str) -> Callable[[dict[str, Any]], Iterator[RenderableType]]:
+    """A page with the rates of all entries and how many times that of the base each is, then the targets."""
+
+    def page(result: dict[str, Any]) -> Iterator[RenderableType]:
+        yield from (rates_table(result["entries"], title, unit, base, times), "", targets_table(result))
+
+    return page
 
 
 def rates_table(entries: Mapping[str, Any], title: str, unit: str, base: str, times: str) -> Table:
     """A row per entry: its rate, the quartiles, and the ratio to the base."""
     slowest = entries[base]["median"]
-    table = plain_table(title, "entry", unit, "quartiles", times)
+    found = table("entry", unit, "quartiles", times, title=title)
     for entry in entries.values():
         low, high = entry["interquartile_range"]
-        table.add_row(entry["label"], _rate(entry["median"]), f"{_rate(low)} – {_rate(high)}", f"{entry['median'] / slowest:,.1f}")
-    return table
+        found.add_row(entry["label"], _rate(entry["median"]), f"{_rate(low)} – {_rate(high)}", f"{entry['median'] / slowest:,.1f}")
+    return found
 
 
 def _rate(number: float) -> str:
@@ -66,20 +67,12 @@ def _rate(number: float) -> str:
 
 def targets_table(result: Mapping[str, Any]) -> Table:
     """A row per target: what was measured, what it should be, and whether it is; a ratio without a target is only reported."""
-    table = plain_table("Targets", "what", "measured", "quartiles", "target", "met")
+    found = table("what", "measured", "quartiles", "target", "met", title="Targets")
     for row in result["marks"]:
         low, high = row["interquartile_range"]
         measured = f"{row['median']:,.4g} {row['unit']}".strip()
         wanted, met = "–", "–"
         if row["mark"] is not None:
             wanted, met = f"{row['relation']} {row['mark']:g}", "[green]yes[/]" if row["met"] else "[red]no[/]"
-        table.add_row(row["name"], measured, f"{low:,.4g} – {high:,.4g}", wanted, met)
-    return table
-
-
-def plain_table(title: str, *columns: str) -> Table:
-    """An empty table without lines, its numbers to the right."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, justify="left" if column in (columns[0], "met") else "right")
-    return table
+        found.add_row(row["name"], measured, f"{low:,.4g} – {high:,.4g}", wanted, met)
+    return found

@@ -23,12 +23,12 @@ from typing import Annotated, Any
 import gymnasium
 import typer
 
-from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, start
+from benchmarks.command import Repeats, Seconds, rates_page, report, start
 from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, summary, target
 from benchmarks.numpy_batch import NumpyBatch
 from benchmarks.oracle import cases, compare
 from benchmarks.plain_env import CounterChance, PlainNegotiationEnv
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.games.bargaining import rules
@@ -310,8 +310,8 @@ def main(
 
     Example: python -m benchmarks.env --repeats 5 --no-check
     """
-    titles = ("Steps per CPU second, one core", "steps/s", "plain_play", "times plain")
-    report(lambda progress: run(repeats, seconds, seed, check, progress), lambda result: show_rates(result, *titles), as_json, out_file)
+    page = rates_page("Steps per CPU second, one core", "steps/s", "plain_play", "times plain")
+    report(lambda progress: run(repeats, seconds, seed, check, progress), page, as_json, out_file)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
-from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, start
+from benchmarks.command import Repeats, Seconds, rates_page, report, start
 from benchmarks.measuring import Measure, entries, machine_facts, measure_rates, ratios, repeated, target
 from benchmarks.time_to_quality import Trainee
 from benchmarks.train import iteration_of
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.progress import Progress, silent
@@ -73,8 +73,8 @@ def main(repeats: Repeats = 5, seconds: Seconds = 2.0, seed: Seed = 0, out_file:
     """
     if not torch.cuda.is_available():
         raise InvalidOption("This benchmark needs a GPU, and torch sees none here; `python -m benchmarks.train` measures the CPU.")
-    titles = ("Steps per second, 4,096 episodes at a time", "steps/s", "eager", "times kernel by kernel")
-    report(lambda progress: run(repeats, seconds, seed, progress), lambda result: show_rates(result, *titles), as_json, out_file)
+    page = rates_page("Steps per second, 4,096 episodes at a time", "steps/s", "eager", "times kernel by kernel")
+    report(lambda progress: run(repeats, seconds, seed, progress), page, as_json, out_file)
 
 
 if __name__ == "__main__":

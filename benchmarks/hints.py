@@ -10,9 +10,9 @@ from typing import Any
 
 import gymnasium
 
-from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, start
+from benchmarks.command import Repeats, Seconds, rates_page, report, start
 from benchmarks.measuring import Measure, entries, machine_facts, measure_rates, ratios, repeated, target
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.envs.hint_injector import HintInjectorVectorEnv
 from edgeworth.progress import Progress, silent
 
@@ -56,8 +56,8 @@ def main(repeats: Repeats = 101, seconds: Seconds = 0.02, seed: Seed = 0, out_fi
 
     Example: python -m benchmarks.hints
     """
-    titles = ("Steps per CPU second, one core", "steps/s", "bare", "of the bare environment's")
-    report(lambda progress: run(repeats, seconds, seed, progress), lambda result: show_rates(result, *titles), as_json, out_file)
+    page = rates_page("Steps per CPU second, one core", "steps/s", "bare", "of the bare environment's")
+    report(lambda progress: run(repeats, seconds, seed, progress), page, as_json, out_file)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,15 +25,15 @@ import numpy as np
 import torch
 import transformers
 import typer
+from rich.console import RenderableType
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
 from benchmarks import hints
-from benchmarks.command import OutFile, Repeats, rates_table, report, start, targets_table
+from benchmarks.command import Repeats, rates_table, report, start, targets_table
 from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_variables, load_design_prompt
-from edgeworth.cli.console import out
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.games.auction.action import action_of, random_mechanisms
@@ -260,15 +260,16 @@ def main(
     Example: python -m benchmarks.llm --repeats 5
     """
     make_client("pocket", model=model).check()
-    report(lambda progress: run(repeats, seed, model, progress), show, as_json, out_file)
+    report(lambda progress: run(repeats, seed, model, progress), page, as_json, out_file)
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print the rates of hints and of mechanisms, then the targets."""
+def page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    """The rates of hints and of mechanisms, then the targets."""
     for kind in LONGEST:
         part = {name: entry for name, entry in result["entries"].items() if entry["label"].startswith(kind)}
-        out.print(rates_table(part, f"{kind.capitalize()} per CPU second, one core", f"{kind}/s", f"{kind}_plain", "times plain"), "")
-    out.print(targets_table(result))
+        yield rates_table(part, f"{kind.capitalize()} per CPU second, one core", f"{kind}/s", f"{kind}_plain", "times plain")
+        yield ""
+    yield targets_table(result)
 
 
 if __name__ == "__main__":

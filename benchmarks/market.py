@@ -27,9 +27,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from benchmarks.command import OutFile, Repeats, Seconds, report, show_rates, start
+from benchmarks.command import Repeats, Seconds, rates_page, report, start
 from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.errors import InvalidOption
@@ -259,10 +259,10 @@ def main(
         raise InvalidOption(f"--prototype {prototype}: there is no such file.")
     if before is not None and not (before / "edgeworth").is_dir():
         raise InvalidOption(f"--before {before}: expected the src folder of a checkout, with edgeworth in it.")
-    titles = ("Designs per CPU second, one core", "designs/s", "uncompiled", "times uncompiled")
+    page = rates_page("Designs per CPU second, one core", "designs/s", "uncompiled", "times uncompiled")
     report(
         lambda progress: run(repeats, seconds, seed, prototype, before, progress),
-        lambda result: show_rates(result, *titles),
+        page,
         as_json,
         out_file,
         *(path for path in (prototype, before) if path is not None),

@@ -15,20 +15,22 @@ import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import orjson
 import typer
 import uvloop
+from rich.console import RenderableType
+from rich.markup import escape
 
 from benchmarks import responsiveness
-from benchmarks.command import OutFile, Repeats, plain_table, report, start, targets_table
+from benchmarks.command import Repeats, report, start, targets_table
 from benchmarks.load import Bare, HttpSession, Script, Session, SocketSession, Tally, frame, load, post
 from benchmarks.measuring import machine_facts, summary, target
 from benchmarks.server_process import ServerProcess, check_platform, echo_server, free_port, our_server, running
-from edgeworth.cli.console import out
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.console import table
+from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.progress import Progress, silent
 
 SIZES = (1, 64, 512)
@@ -221,35 +223,35 @@ def main(
     """
     check_platform()
     sizes = sorted(set(sessions)) if sessions else SIZES
-    report(lambda progress: run(repeats, seconds, seed, sizes, workers, model, progress), show, as_json, out_file)
+    report(lambda progress: run(repeats, seconds, seed, sizes, workers, model, progress), page, as_json, out_file)
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print the rates and latencies, those while a language model writes, and the targets."""
-    table = plain_table("Steps per second", "entry", "steps/s", "quartiles", "p50 ms", "p99 ms", "server CPU µs", "refused")
+def page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    """The rates and latencies, those while a language model writes, and the targets."""
+    shown = table("entry", "steps/s", "quartiles", "p50 ms", "p99 ms", "server CPU µs", "refused", title="Steps per second")
     for entry in result["entries"].values():
         low, high = entry["interquartile_range"]
         times = [f"{entry[key]['median']:,.3g}" for key in ("p50", "p99", "server_cpu_microseconds")]
-        table.add_row(entry["label"], f"{entry['median']:,.0f}", f"{low:,.0f} – {high:,.0f}", *times, str(entry["problems"]))
-    out.print(table)
-    out.print(f"\nThe load generator itself reaches {result['generator_ceiling']['rate']:,.0f} steps/s where the server does nothing.\n")
-    show_responsiveness(result["responsiveness"])
-    out.print(targets_table(result))
+        shown.add_row(entry["label"], f"{entry['median']:,.0f}", f"{low:,.0f} – {high:,.0f}", *times, str(entry["problems"]))
+    yield shown
+    yield f"\nThe load generator itself reaches {result['generator_ceiling']['rate']:,.0f} steps/s where the server does nothing.\n"
+    yield from responsiveness_page(result["responsiveness"])
+    yield targets_table(result)
 
 
-def show_responsiveness(found: dict[str, Any]) -> None:
-    """Print how long steps take while a language model writes, or why that was not measured."""
+def responsiveness_page(found: dict[str, Any]) -> Iterator[RenderableType]:
+    """How long steps take while a language model writes, or why that was not measured."""
     if "not_measured" in found:
-        out.print(f"Steps while a language model writes: not measured: {found['not_measured']}\n", soft_wrap=True, markup=False)
+        yield f"Steps while a language model writes: not measured: {escape(found['not_measured'])}\n"
         return
-    table = plain_table(f"Steps of {found['sessions']} sessions, over HTTP", "while", "p50 ms", "p99 ms", "quartiles", "steps")
+    shown = table("while", "p50 ms", "p99 ms", "quartiles", "steps", title=f"Steps of {found['sessions']} sessions, over HTTP")
     for entry in found["turns"].values():
         low, high = entry["p99"]["interquartile_range"]
         times = [f"{entry[key]['median']:,.3g}" for key in ("p50", "p99")]
-        table.add_row(entry["label"], *times, f"{low:,.3g} – {high:,.3g}", f"{entry['steps']:,}")
-    out.print(table)
+        shown.add_row(entry["label"], *times, f"{low:,.3g} – {high:,.3g}", f"{entry['steps']:,}")
+    yield shown
     refused = len(found["problems"])
-    out.print(f"\n{found['model']} wrote {found['questions_answered']} mechanisms; refused or failed: {refused}.\n", markup=False)
+    yield f"\n{found['model']} wrote {found['questions_answered']} mechanisms; refused or failed: {refused}.\n"
 
 
 if __name__ == "__main__":

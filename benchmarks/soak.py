@@ -14,18 +14,20 @@ import signal
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
 import orjson
 import typer
+from rich.console import RenderableType
 
-from benchmarks.command import OutFile, plain_table, report, start
+from benchmarks.command import report, start
 from benchmarks.measuring import machine_facts
 from benchmarks.server_process import START_SECONDS, ServerProcess, check_platform, free_port, our_server
 from benchmarks.soak_players import Episode, Ledger, Player
-from edgeworth.cli.console import out
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.console import table
+from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.progress import Progress, silent
 from edgeworth.server.live import replayed
 from edgeworth.server.store import Store
@@ -218,13 +220,13 @@ def main(
     Example: python -m benchmarks.soak --minutes 1 --kills 20
     """
     check_platform()
-    result = report(lambda progress: run(minutes, kills, workers, sessions, seed, store=store, progress=progress), show, as_json, out_file)
+    result = report(lambda progress: run(minutes, kills, workers, sessions, seed, store=store, progress=progress), page, as_json, out_file)
     if not result["clean"]:
         raise typer.Exit(1)
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print what became of the steps."""
+def page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    """What became of the steps."""
     kinds = ", ".join(f"{count} × {how}" for how, count in result["kills_by_kind"].items())
     rows = {
         "kills": f"{result['kills']} ({kinds}), {result['processes_killed']} processes",
@@ -237,10 +239,10 @@ def show(result: dict[str, Any]) -> None:
     }
     for how, times in result["recovery_seconds"].items():
         rows[f"recovery after {how}"] = f"median {times['median']:.2f} s, longest {times['longest']:.2f} s"
-    table = plain_table(f"{result['seconds']:,.0f} seconds, {result['workers']} workers, {result['sessions']} sessions", "what", "found")
-    for name, found in rows.items():
-        table.add_row(name, found)
-    out.print(table)
+    found = table("what", "found", title=f"{result['seconds']:,.0f} seconds, {result['workers']} workers, {result['sessions']} sessions")
+    for row in rows.items():
+        found.add_row(*row)
+    yield found
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ How soon they are good is measured in `time_to_quality.py`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from math import prod
@@ -22,16 +22,17 @@ import numpy as np
 import scipy  # type: ignore[import-untyped]
 import torch
 import typer
+from rich.console import RenderableType
 from scipy.linalg.blas import sgemm  # type: ignore[import-untyped]
 
 from benchmarks import time_to_quality as quality
-from benchmarks.command import OutFile, Repeats, Seconds, plain_table, rates_table, report, start, targets_table
+from benchmarks.command import Repeats, Seconds, rates_table, report, start, targets_table
 from benchmarks.distribution_ppo import DistributionPPO
 from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure_rates, ratios, repeated, target
 from benchmarks.time_to_quality import Trainee
 from edgeworth.agents.policy_layout import PolicyShape
-from edgeworth.cli.console import out
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.console import table
+from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.errors import MissingExtra
 from edgeworth.progress import Progress, silent
@@ -238,21 +239,23 @@ def main(
     """
     if find_spec("stable_baselines3") is None:
         raise MissingExtra("Comparing trainers", "stable-baselines3", "bench")
-    report(lambda progress: run(repeats, seconds, seed, peer_quality, progress), show, as_json, out_file)
+    report(lambda progress: run(repeats, seconds, seed, peer_quality, progress), page, as_json, out_file)
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print the rates, the times to the goal, and the targets."""
-    out.print(rates_table(result["entries"], "Steps per CPU second, one core", "steps/s", "sb3", "times SB3"), "")
+def page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    """The rates, the times to the goal, and the targets."""
+    yield rates_table(result["entries"], "Steps per CPU second, one core", "steps/s", "sb3", "times SB3")
+    yield ""
     reached = result["quality"]
     title = f"CPU seconds to {reached['goal']:.3f} of the maximum, 95 % of the plateau of {reached['plateau']:.3f}"
-    table = plain_table(title, "entry", "seconds", "quartiles", "steps", "reached")
+    found = table("entry", "seconds", "quartiles", "steps", "reached", title=title)
     for entry in reached["entries"].values():
         low, high = entry["interquartile_range"]
         arrived = f"{sum(entry['reached'])} of {len(entry['reached'])}"
-        table.add_row(entry["label"], f"{entry['median']:,.3g}", f"{low:,.3g} – {high:,.3g}", f"{median(entry['moves']):,.0f}", arrived)
-    out.print(table, "")
-    out.print(targets_table(result))
+        found.add_row(entry["label"], f"{entry['median']:,.3g}", f"{low:,.3g} – {high:,.3g}", f"{median(entry['moves']):,.0f}", arrived)
+    yield found
+    yield ""
+    yield targets_table(result)
 
 
 if __name__ == "__main__":
