@@ -1,10 +1,10 @@
 """How fast the bargaining game is, against plain Python, NumPy and OpenSpiel; and whether it is still the same game.
 
-Everything runs in one process on one core and is timed in CPU seconds, since neighbours make wall-clock useless. Contenders take turns, one
-short measurement each per round, so that a slow minute hits all of them; a ratio is taken within each round and its median reported.
-A step is one move of the agent with the partner's answer, under random legal play; sampling, resets, observations and masks
-are included unless an entry says "step only". The bare batch is what stands below the vector environment: arrays written in place, nothing
-copied. OpenSpiel's steps are single moves of offers and AGREE, without observations.
+Everything runs in one process on one core and is timed in CPU seconds, since neighbours make wall-clock useless. Contenders take turns,
+one short measurement each per round, so that a slow minute hits all of them; a ratio is taken within each round and its median reported.
+A step is one move of the agent with the partner's answer, under random legal play; sampling, resets, observations and masks are included
+unless an entry says "step only". The bare batch is the layer below the vector environment. OpenSpiel's steps are single moves of offers
+and AGREE, without observations.
 
 Only process starts are wall-clock seconds: from the start of the interpreter to the end of the first step of a single environment, with an
 empty cache of compiled rules (cold) and with one filled by such a start (warm).
@@ -48,7 +48,6 @@ LABELS = {
     "batch_1024": "bare batch, N=1024",
     "inner_loop": f"loop inside, N={INNER_SIZE}",
     "single_step": "single, step only",
-    "packaging": "single without rules, step only",
     "plain_step": "plain, step only",
     "plain_play": "plain",
     **{f"numpy_{size}": f"NumPy batch, N={size}" for size in NUMPY_SIZES},
@@ -96,7 +95,6 @@ def contenders(seed: int) -> dict[str, Measure]:
     table["batch_1024"] = batch_play(1024, seed)
     table["inner_loop"] = inner_loop(seed)
     table["single_step"] = step_only([NegotiationEnv() for _ in range(STEP_ONLY_ENVS)], seed)
-    table["packaging"] = step_only([without_rules() for _ in range(STEP_ONLY_ENVS)], seed)
     table["plain_step"] = step_only([PlainNegotiationEnv(make_chance=CounterChance) for _ in range(STEP_ONLY_ENVS)], seed)
     table["plain_play"] = plain_play(seed)
     table.update({f"numpy_{size}": numpy_play(size, seed) for size in NUMPY_SIZES})
@@ -122,7 +120,7 @@ def vector_play(size: int, seed: int) -> Measure:
 
 
 def batch_play(size: int, seed: int) -> Measure:
-    """The compiled batch below the environment: arrays written in place, nothing copied."""
+    """The batch below the vector environment."""
     batch = BargainingBatch(BargainingConfig(), size)
     batch.seed(seed)
     batch.reset()
@@ -197,13 +195,6 @@ def openspiel_play(seed: int) -> Measure | None:
         return moves
 
     return repeated(play)
-
-
-def without_rules() -> NegotiationEnv:
-    """Our single environment with rules that do nothing and cost nothing: what checking an action and wrapping the answer takes."""
-    env = NegotiationEnv()
-    env.batch.step_single = lambda act, share: None  # type: ignore[method-assign]
-    return env
 
 
 def step_only(envs: list[Any], seed: int) -> Measure:

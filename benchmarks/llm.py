@@ -35,11 +35,10 @@ from benchmarks.measuring import Measure, Rates, entries, machine_facts, measure
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_variables, load_design_prompt
 from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.hint_prompt import batch_variables, hint_schema, legal_json_schema, load_hint_prompt
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
-from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
 from edgeworth.games.bargaining.rules import SAME_STEP
 from edgeworth.llm.client import Client, Completion, Messages, Sampling
 from edgeworth.llm.huggingface import POCKET_FOLDER, Pocket
@@ -63,8 +62,7 @@ LABELS = {**{f"{kind}_{way}": f"{kind}: {label}" for kind in LONGEST for way, la
 FIRST_HINT = """
 import sys
 import numpy as np
-from edgeworth.games.bargaining.hint_prompt import hint_variables, load_hint_prompt
-from edgeworth.games.bargaining.hint_reply import legal_json_schema
+from edgeworth.dialogues.hint_prompt import hint_variables, legal_json_schema, load_hint_prompt
 from edgeworth.llm.client import Sampling
 from edgeworth.llm.stack import open_client
 import gymnasium, edgeworth

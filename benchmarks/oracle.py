@@ -22,8 +22,8 @@ from edgeworth.envs.negotiation_spaces import normalised
 from edgeworth.errors import EpisodeOver, IllegalAction
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.state import VIEW
-from edgeworth.games.bargaining.talks import history_of
 from edgeworth.games.bargaining.vocabulary import Outcome
 
 SLOTS = 32

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption
-from edgeworth.games.bargaining import purposes
+from edgeworth.games.bargaining import vocabulary
 from edgeworth.games.bargaining.vocabulary import Outcome
 from edgeworth.seeding import below, draw, episode_key, third_below, unit
 
@@ -284,11 +284,11 @@ class RandomPartner:
         pass
 
     def opening(self, talks: Talks, chance: Chance) -> Move:
-        return PROPOSE, random_share(talks, chance, purposes.PARTNER_SHARE)
+        return PROPOSE, random_share(talks, chance, vocabulary.PARTNER_SHARE)
 
     def reply(self, talks: Talks, chance: Chance) -> Move:
-        act = random_act(talks, chance, purposes.PARTNER_ACT, may_agree=talks.offers[AGENT] is not None)
-        return act, random_share(talks, chance, purposes.PARTNER_SHARE) if act in STATES_A_SHARE else NOTHING
+        act = random_act(talks, chance, vocabulary.PARTNER_ACT, may_agree=talks.offers[AGENT] is not None)
+        return act, random_share(talks, chance, vocabulary.PARTNER_SHARE) if act in STATES_A_SHARE else NOTHING
 
 
 def random_act(talks: Talks, chance: Chance, purpose: int, may_agree: bool) -> int:
@@ -402,7 +402,7 @@ class PlainNegotiationEnv(gymnasium.Env[dict[str, Any], dict[str, Any]]):
     def draw_context(self, chance: Chance) -> tuple[Share, list[Share]]:
         """A row of the table, or counts and utilities drawn uniformly."""
         if self.table is not None:
-            row = [int(n) for n in self.table[chance.below(len(self.table), 0, purposes.COUNTS, 0)]]
+            row = [int(n) for n in self.table[chance.below(len(self.table), 0, vocabulary.COUNTS, 0)]]
             return row[:3], [row[3:6], row[6:]]
         return self.draw_counts(chance), [self.draw_utilities(chance, AGENT), self.draw_utilities(chance, PARTNER)]
 
@@ -411,25 +411,25 @@ class PlainNegotiationEnv(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         fewest = self.config.min_count
         levels = self.max_count - fewest + 1
         if fewest == 0:
-            return digits(1 + chance.below(levels**3 - 1, 0, purposes.COUNTS, 0), levels)
-        return [fewest + n for n in chance.three_below([levels] * 3, 0, purposes.COUNTS, 0)]
+            return digits(1 + chance.below(levels**3 - 1, 0, vocabulary.COUNTS, 0), levels)
+        return [fewest + n for n in chance.three_below([levels] * 3, 0, vocabulary.COUNTS, 0)]
 
     def draw_utilities(self, chance: Chance, side: int) -> Share:
         """Three utilities; where they are normalised, the digits of one number, so that they are never all zero."""
         if self.config.normalize:
-            return digits(1 + chance.below(UTILITY_BASE**3 - 1, 0, purposes.UTILITIES, side), UTILITY_BASE)
-        return chance.three_below([UTILITY_BASE] * 3, 0, purposes.UTILITIES, side)
+            return digits(1 + chance.below(UTILITY_BASE**3 - 1, 0, vocabulary.UTILITIES, side), UTILITY_BASE)
+        return chance.three_below([UTILITY_BASE] * 3, 0, vocabulary.UTILITIES, side)
 
     def draw_partner(self, chance: Chance) -> Partner:
         """One of the population, by weight."""
         if len(self.population) == 1:
             return self.population[0][1]
-        point = chance.unit(0, purposes.PARTNER_CHOICE, 0)
+        point = chance.unit(0, vocabulary.PARTNER_CHOICE, 0)
         return next((partner for end, partner in self.population if point < end), self.population[-1][1])
 
     def partner_opens(self, chance: Chance) -> bool:
         if self.config.opens == "random":
-            return chance.below(2, 0, purposes.OPENER, 0) == 1
+            return chance.below(2, 0, vocabulary.OPENER, 0) == 1
         return self.config.opens == "partner"
 
     def step(self, action: dict[str, Any]) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
@@ -514,7 +514,7 @@ class PlainNegotiationEnv(gymnasium.Env[dict[str, Any], dict[str, Any]]):
 
     def breaks_off(self, moves: int) -> bool:
         assert self.chance is not None
-        return self.chance.unit(moves, purposes.SUDDEN_END, 0) < self.config.sudden_end
+        return self.chance.unit(moves, vocabulary.SUDDEN_END, 0) < self.config.sudden_end
 
     def finish(self, talks: Talks, outcome: Outcome, deal: Share | None) -> None:
         """End the talks and pay both sides; `deal` is the agent's share."""
@@ -584,5 +584,5 @@ class PlainNegotiationEnv(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         talks, chance = self.talks, self.chance
         if talks is None or chance is None:
             raise EpisodeOver("The talks have not begun; call reset() first.")
-        act = random_act(talks, chance, purposes.AGENT_ACT, may_agree=talks.offers[PARTNER] is not None)
-        return {"act_type": act, "oA": np.array(random_share(talks, chance, purposes.AGENT_SHARE))}
+        act = random_act(talks, chance, vocabulary.AGENT_ACT, may_agree=talks.offers[PARTNER] is not None)
+        return {"act_type": act, "oA": np.array(random_share(talks, chance, vocabulary.AGENT_SHARE))}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from edgeworth.dialogues.lines import Dialogue, Speaker
 from edgeworth.games.bargaining.contexts import Context, LewisContexts, Triple
-from edgeworth.games.bargaining.dialogue_lines import Dialogue, Speaker
 from edgeworth.games.bargaining.vocabulary import ITEM_NAMES
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
-from edgeworth.games.bargaining.hint_reply import hint_schema
+from edgeworth.dialogues.hint_prompt import hint_schema
 from edgeworth.llm.client import Messages
 from edgeworth.protocol import YES_OR_NO, Schema
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining import batch as batch_module
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.partners.outside import outside_program
+from edgeworth.games.bargaining.partners.program import outside_program
 
 WITHOUT_MEMORY = ("linear", "random")
 """Partners of the rules whose replies need nothing that they worked out before."""

@@ -13,41 +13,41 @@ from typing import Any
 from edgeworth.errors import InvalidOption, UnknownName
 
 PARTNERS = {
-    "boulware": "edgeworth.games.bargaining.partners.boulware:Boulware",
-    "conceder": "edgeworth.games.bargaining.partners.conceder:Conceder",
+    "boulware": "edgeworth.games.bargaining.partners.concession:Boulware",
+    "conceder": "edgeworth.games.bargaining.partners.concession:Conceder",
     "heuristic": "edgeworth.games.bargaining.partners.heuristic:Heuristic",
-    "linear": "edgeworth.games.bargaining.partners.linear:Linear",
+    "linear": "edgeworth.games.bargaining.partners.concession:Linear",
     "population": "edgeworth.games.bargaining.partners.population:Population",
-    "random": "edgeworth.games.bargaining.partners.random:Random",
-    "tit_for_tat": "edgeworth.games.bargaining.partners.tit_for_tat:TitForTat",
-    "walk_away": "edgeworth.games.bargaining.partners.walk_away:WalkAway",
+    "random": "edgeworth.games.bargaining.partners.reply:Random",
+    "tit_for_tat": "edgeworth.games.bargaining.partners.concession:TitForTat",
+    "walk_away": "edgeworth.games.bargaining.partners.heuristic:WalkAway",
 }
 
 OUTSIDE_PARTNERS = {
-    "expert": "edgeworth.agents.partners.network:Expert",
-    "human_clone": "edgeworth.agents.partners.network:HumanClone",
-    "self_play": "edgeworth.agents.partners.network:SelfPlay",
+    "expert": "edgeworth.agents.partners:Expert",
+    "human_clone": "edgeworth.agents.partners:HumanClone",
+    "self_play": "edgeworth.agents.partners:SelfPlay",
 }
 """Partners that move from outside the rules."""
-CHECKPOINT_PARTNER = "edgeworth.agents.partners.network:FromCheckpoint"
+CHECKPOINT_PARTNER = "edgeworth.agents.partners:FromCheckpoint"
 """The partner that is meant by the path of a checkpoint."""
 
 CONTEXTS = {
-    "dataset": "edgeworth.games.bargaining.deal_or_no_dialog:DatasetContexts",
+    "dataset": "edgeworth.dialogues.deal_or_no_dialog:DatasetContexts",
     "lewis": "edgeworth.games.bargaining.contexts:LewisContexts",
     "uniform": "edgeworth.games.bargaining.contexts:UniformContexts",
 }
 
 NEGOTIATORS = {
-    "agree_first": "edgeworth.agents.negotiators.agree_first:AgreeFirst",
-    "bayes": "edgeworth.agents.negotiators.bayes:Bayes",
-    "concession": "edgeworth.agents.negotiators.concession:Concession",
-    "greedy": "edgeworth.agents.negotiators.greedy:Greedy",
-    "human_clone": "edgeworth.agents.negotiators.networks:human_clone",
-    "learned": "edgeworth.agents.negotiators.boxed:Boxed",
-    "oracle": "edgeworth.agents.negotiators.oracle:Oracle",
-    "random": "edgeworth.agents.negotiators.random:RandomLegal",
-    "self_play": "edgeworth.agents.negotiators.networks:self_play",
+    "agree_first": "edgeworth.agents.negotiators.scripted:AgreeFirst",
+    "bayes": "edgeworth.agents.negotiators.exact:Bayes",
+    "concession": "edgeworth.agents.negotiators.scripted:Concession",
+    "greedy": "edgeworth.agents.negotiators.scripted:Greedy",
+    "human_clone": "edgeworth.agents.negotiators.bundled:human_clone",
+    "learned": "edgeworth.agents.negotiators.bundled:Bundled",
+    "oracle": "edgeworth.agents.negotiators.exact:Oracle",
+    "random": "edgeworth.agents.negotiators.scripted:RandomLegal",
+    "self_play": "edgeworth.agents.negotiators.bundled:self_play",
 }
 
 HINTS = {

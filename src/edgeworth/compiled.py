@@ -29,7 +29,7 @@ from numba.core import caching, types
 PACKAGE = Path(__file__).resolve().parent
 USES_THIS_MODULE = b"edgeworth.compiled import"
 STAMP_LENGTH = 12
-LAYERS = ("games", "envs", "agents", "training", "evaluation", "server", "cli")
+LAYERS = ("games", "dialogues", "envs", "agents", "training", "evaluation", "server", "cli")
 """The folders of the package, each of which imports from those before it."""
 
 # What compiled functions take and give. Numba infers the machine types; these names are for the reader.

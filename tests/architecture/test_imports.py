@@ -16,7 +16,7 @@ MODULES = {
     ".".join(("edgeworth", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
 }
-LAYERS = ("games", "envs", "agents", "training", "evaluation", "server", "cli")
+LAYERS = ("games", "dialogues", "envs", "agents", "training", "evaluation", "server", "cli")
 LEAVES = {
     *("arithmetic", "errors", "files", "config", "validation", "seeding", "runlog", "protocol", "llm", "catalog", "compiled", "client"),
     "progress",

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues import deal_or_no_dialog
+from edgeworth.dialogues.deal_or_no_dialog import DatasetContexts, read_dialogues, read_self_play
 from edgeworth.errors import DataError, InvalidOption, MissingExtra, UnknownKey, UnknownName
-from edgeworth.games.bargaining import deal_or_no_dialog
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.deal_or_no_dialog import DatasetContexts, read_dialogues, read_self_play
 
 CONTEXT = Context((1, 2, 3), (4, 3, 0), (1, 0, 3))
 MIRROR = Context((1, 2, 3), (1, 0, 3), (4, 3, 0))

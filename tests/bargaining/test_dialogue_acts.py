@@ -9,12 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from edgeworth.dialogues.acts import Conversation, Reading, read_conversation
+from edgeworth.dialogues.deal_or_no_dialog import read_dialogues
+from edgeworth.dialogues.offers import Evidence
+from edgeworth.dialogues.words import words_of
 from edgeworth.errors import InvalidContext
 from edgeworth.evaluation.parsing import distinct, measure_labelled, read_labelled
 from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.deal_or_no_dialog import read_dialogues
-from edgeworth.games.bargaining.dialogue_acts import Evidence, Reading, Talk, read_talk
-from edgeworth.games.bargaining.dialogue_acts.words import words_of
 from edgeworth.games.bargaining.vocabulary import Act, Side
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "deal_or_no_dialog"
@@ -25,7 +26,7 @@ POOL = (1, 2, 3)
 
 def reading(*said: str, pool: Triple = POOL) -> Reading:
     """What the last of these utterances is read as; they alternate, and the last is the agent's."""
-    talk = Talk(pool)
+    talk = Conversation(pool)
     for n, text in enumerate(said):
         talk.hear(Side.AGENT if (len(said) - n) % 2 else Side.PARTNER, text)
     return talk.readings[-1]
@@ -181,7 +182,7 @@ def test_the_misses_that_the_page_tells_are_still_read_so() -> None:
     rows = re.findall(r"^\| (\d,\d,\d) \| (.*?) \| (\d,\d,\d) \| (\d,\d,\d) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) == 10
     for pool, said, read, deal in rows:
-        talk = Talk(triple(pool))
+        talk = Conversation(triple(pool))
         for utterance in said.split(" · "):
             speaker, words = utterance.split(": ", 1)
             talk.hear(Side.AGENT if speaker == "A" else Side.PARTNER, words)
@@ -209,7 +210,7 @@ POOLS = st.tuples(*[st.integers(0, 10)] * 3)
 @example((0, 0, 0), [("YOU", "all but all but 1"), ("THEM", "the other 1 of them")])
 @example((1, 2, 3), [("YOU", "²① 1000000000000000000000 hats")])
 def test_any_text_is_read_the_same_way_twice_and_within_the_pool(pool: Triple, said: list[tuple[str, str]]) -> None:
-    talk, again = read_talk(pool, said), read_talk(pool, said)  # type: ignore[arg-type]
+    talk, again = read_conversation(pool, said), read_conversation(pool, said)  # type: ignore[arg-type]
     assert talk.readings == again.readings and len(talk.readings) == len(said)
     for found in talk.readings:
         assert 0 <= found.confidence <= 1
@@ -219,7 +220,7 @@ def test_any_text_is_read_the_same_way_twice_and_within_the_pool(pool: Triple, s
 @given(POOLS, TALKS)
 def test_both_sides_read_the_same_talk(pool: Triple, said: list[tuple[str, str]]) -> None:
     turned = [("THEM" if speaker == "YOU" else "YOU", text) for speaker, text in said]
-    mine, theirs = read_talk(pool, said), read_talk(pool, turned)  # type: ignore[arg-type]
+    mine, theirs = read_conversation(pool, said), read_conversation(pool, turned)  # type: ignore[arg-type]
     assert [(r.act, r.share, r.confidence) for r in mine.readings] == [(r.act, r.share, r.confidence) for r in theirs.readings]
     if mine.last_offer is not None and theirs.last_offer is not None:
         assert tuple(a + b for a, b in zip(mine.last_offer, theirs.last_offer, strict=True)) == pool
@@ -227,7 +228,7 @@ def test_both_sides_read_the_same_talk(pool: Triple, said: list[tuple[str, str]]
 
 def test_a_pool_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidContext, match="pool is"):
-        Talk((1, 2, -3))
+        Conversation((1, 2, -3))
 
 
 # People
@@ -237,5 +238,5 @@ def test_a_pool_that_is_none_is_refused() -> None:
 @pytest.mark.parametrize(("split", "every"), [("train", 4), ("val", 1)])
 def test_the_last_offer_of_an_agreed_dialogue_is_mostly_the_deal(split: str, every: int) -> None:
     agreed = [d for d in distinct(read_dialogues(DATA, split)) if d.outcome == "agreed"][::every]
-    right = sum(read_talk(d.context.counts, d.utterances).last_offer == d.my_share for d in agreed)
+    right = sum(read_conversation(d.context.counts, d.utterances).last_offer == d.my_share for d in agreed)
     assert right / len(agreed) >= 0.93

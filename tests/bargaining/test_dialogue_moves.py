@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from edgeworth.dialogues.lines import Dialogue, DialogueOutcome
+from edgeworth.dialogues.moves import DialogueMoves, LeftOut, Source, dialogue_moves
 from edgeworth.games.bargaining.contexts import Context, Triple
-from edgeworth.games.bargaining.dialogue_lines import Dialogue, DialogueOutcome
-from edgeworth.games.bargaining.dialogue_moves import LeftOut, Source, TalkMoves, talk_moves
 from edgeworth.games.bargaining.vocabulary import Side
 
 POOL: Triple = (1, 2, 3)
 CONTEXT = Context(POOL, (4, 3, 0), (1, 0, 3))
 
 
-def told(*said: str, outcome: DialogueOutcome = "agreed", deal: Triple | None = None, turns: int = 10) -> TalkMoves:
+def told(*said: str, outcome: DialogueOutcome = "agreed", deal: Triple | None = None, turns: int = 10) -> DialogueMoves:
     """Utterances from YOU and THEM in turn; the deal is YOUR share."""
     theirs = None if deal is None else (POOL[0] - deal[0], POOL[1] - deal[1], POOL[2] - deal[2])
     utterances = tuple(("YOU" if number % 2 == 0 else "THEM", text) for number, text in enumerate(said))
-    return talk_moves(Dialogue(CONTEXT, utterances, outcome, deal, theirs, 1), turns)  # type: ignore[arg-type]
+    return dialogue_moves(Dialogue(CONTEXT, utterances, outcome, deal, theirs, 1), turns)  # type: ignore[arg-type]
 
 
-def lines(talk: TalkMoves) -> list[tuple[str, str, Triple]]:
+def lines(talk: DialogueMoves) -> list[tuple[str, str, Triple]]:
     return [(move.side.name, move.act.name, move.share) for move in talk.moves]
 
 

@@ -12,17 +12,10 @@ import pytest
 
 from bargaining_table import POOL, begun, play, propose, say, sit_down
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.hint_prompt import VARIABLES, batch_variables, hint_variables, load_hint_prompt, move_words, rules_words
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import DataError
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_prompt import (
-    VARIABLES,
-    batch_variables,
-    hint_variables,
-    load_hint_prompt,
-    move_words,
-    rules_words,
-)
 from edgeworth.games.bargaining.vocabulary import AGENT, LOST_TURN, PARTNER, Act
 
 OPENING: dict[str, Any] = {

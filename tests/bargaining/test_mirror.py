@@ -7,11 +7,11 @@ import pytest
 
 from bargaining_table import AGREE as AGREE_TO_IT
 from bargaining_table import POOL, begun_with, bits_of, insist, propose, talk
-from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.agents.negotiators.scripted import RandomLegal
+from edgeworth.agents.negotiators.seat import OF_BUILT_IN_PARTNER, mirrored_config, mirrored_contexts, mirrored_states
 from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import opened, play_out
 from edgeworth.games.bargaining.contexts import lewis_table
-from edgeworth.games.bargaining.mirror import OF_BUILT_IN_PARTNER, mirrored_config, mirrored_contexts, mirrored_states
 from edgeworth.games.bargaining.state import EPISODE
 from edgeworth.games.bargaining.vocabulary import Act, Outcome
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bargaining_table import all_bits, begun, begun_with, bits_of
 from edgeworth import catalog
 from edgeworth.agents.negotiators.learned import Learned
-from edgeworth.agents.partners.network import FromCheckpoint
+from edgeworth.agents.partners import FromCheckpoint
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.bargaining_aec import BargainingAEC
 from edgeworth.envs.flat_action import FlatActionEnv
@@ -31,11 +31,10 @@ from edgeworth.games.bargaining.best_response import best_response
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import Context, context_of
+from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.joint_actions import encode
-from edgeworth.games.bargaining.outputs import Outputs
 from edgeworth.games.bargaining.partners.program import OUTSIDE
 from edgeworth.games.bargaining.prior import posterior
-from edgeworth.games.bargaining.talks import history_of
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, INSIST, ONGOING, PARTNER, PROPOSE, Side
 from networks import write_network
 from stand_in import WITHOUT_MEMORY, stand_in
@@ -114,7 +113,7 @@ def test_a_partner_asked_from_outside_is_the_partner_of_the_rules_to_the_last_bi
         if options.get("on_illegal") == "penalty":
             acts[::7] = 7
         for batch in (inside, outside):
-            batch.step(acts, shares, autoreset, Outputs.of(batch.size, batch.config.max_turns))
+            batch.step(acts, shares, autoreset)
         for a, b in zip(inside.outputs[1:], outside.outputs[1:], strict=True):
             assert a.tobytes() == b.tobytes()
 
@@ -315,7 +314,7 @@ def test_the_expert_is_the_one_that_knows_these_pools(box: str) -> None:
         played(batch)
         played(same)
         assert bits_of(batch.state) == bits_of(same.state)
-    with pytest.raises(InvalidOption, match="No expert in the box knows pools with up to 5 units of a type, only 4 or 6"):
+    with pytest.raises(InvalidOption, match="No bundled expert knows pools with up to 5 units of a type, only 4 or 6"):
         begun(1, partner="expert", partner_options={"folder": box}, max_count=5)
 
 

@@ -24,10 +24,8 @@ from bargaining_table import (
 )
 from edgeworth.errors import InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.partners.boulware import Boulware
-from edgeworth.games.bargaining.partners.conceder import Conceder
-from edgeworth.games.bargaining.partners.linear import Linear
-from edgeworth.games.bargaining.talks import Move
+from edgeworth.games.bargaining.history import Move
+from edgeworth.games.bargaining.partners.concession import Boulware, Conceder, Linear
 from edgeworth.games.bargaining.vocabulary import ONGOING, PARTNER, Act
 
 ALL = propose(2, 1, 3)

@@ -11,8 +11,8 @@ import pytest
 
 from bargaining_table import POOL, play, propose, sit_down
 from edgeworth.cli.situation import read_history
-from edgeworth.games.bargaining.hint_prompt import move_words
-from edgeworth.games.bargaining.talks import Move
+from edgeworth.dialogues.hint_prompt import move_words
+from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Act
 from replies import HINT, said
 
@@ -148,7 +148,7 @@ def test_a_replay_without_a_recording_names_the_file(called: Called, tmp_path: P
         (["--reply", "x", *CONTEXT, "--history", "me PROPOSE 1,1,1"], "the next is the partner's"),
         (["--reply", "x", *CONTEXT, "--history", "me PROPOSE 1,1,1; me PROPOSE 1,1,1"], "Move 2 of --history is again one of mine"),
         (["--reply", "x", *CONTEXT, "--history", "me AGREE"], "Move 1 of --history is not legal: AGREE needs an offer"),
-        (["--reply", "x", *CONTEXT, "--history", "me PROPOSE 1,1,1; partner AGREE"], "The talks are over with move 2"),
+        (["--reply", "x", *CONTEXT, "--history", "me PROPOSE 1,1,1; partner AGREE"], "The negotiation is over with move 2"),
         (["--reply", "x", *CONTEXT, "--history", TALKS, "--set", "opens=partner"], "here the partner opens"),
         (["--reply", "x", "--moves", "9", "--player", "agree_first"], "The negotiation is over after move"),
         (["--reply", "x", "--player", "gredy"], "Did you mean 'greedy'?"),

@@ -156,7 +156,7 @@ def test_an_agent_that_is_not_there_is_answered(called: Called, words: tuple[str
 
 def test_a_network_for_smaller_pools_is_refused(called: Called) -> None:
     run = called("evaluate", "--agent", "learned", "--set", "max_count=7", "--episodes", "10")
-    assert run.status == 2 and "No expert in the box knows pools with up to 7 units of a type, only 4" in run.err
+    assert run.status == 2 and "No bundled expert knows pools with up to 7 units of a type, only 4" in run.err
 
 
 def test_curves_are_drawn_from_runs(called: Called, tmp_path: Path) -> None:

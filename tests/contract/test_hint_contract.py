@@ -17,8 +17,8 @@ from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.games.bargaining.hints import Hints
+from edgeworth.games.bargaining.history import ACTS_WITH_SHARE
 from edgeworth.games.bargaining.legality import LEGAL, legality
-from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE
 from edgeworth.games.bargaining.vocabulary import AGENT
 from edgeworth.protocol import Rejection
 from replies import PROVIDER_OPTIONS

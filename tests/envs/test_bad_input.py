@@ -211,7 +211,7 @@ def test_a_refusal_carries_the_rule_and_the_environment() -> None:
 def test_stepping_before_reset_is_refused(make: Any) -> None:
     env = make()
     action = {"act_type": 3, "oA": (0, 0, 0)} if isinstance(env, NegotiationEnv) else {"act_type": np.full(3, 3), "oA": ZEROS}
-    with pytest.raises(EpisodeOver, match=r"have not begun; call reset\(\) first") as refused:
+    with pytest.raises(EpisodeOver, match=r"has not begun; call reset\(\) first") as refused:
         env.step(action)
     assert isinstance(refused.value, RuntimeError)
 

@@ -18,12 +18,12 @@ from bargaining_table import POOL, fixed
 from edgeworth import catalog
 from edgeworth.agents.hints.advice import hints_of
 from edgeworth.agents.questions import ask_once
+from edgeworth.dialogues.hint_prompt import hint_schema
 from edgeworth.envs.hint_injector import HintInjectorEnv, HintInjectorVectorEnv
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_reply import hint_schema
 from edgeworth.games.bargaining.hints import Hints
 from edgeworth.protocol import Accepted, Reason, Rejection, parse_reply
 from replies import HINT, PROVIDER_OPTIONS, said

@@ -11,7 +11,7 @@ import pytest
 
 from edgeworth import catalog
 from edgeworth.agents.hints.llm import LanguageModelHints
-from edgeworth.agents.negotiators.agree_first import AgreeFirst
+from edgeworth.agents.negotiators.scripted import AgreeFirst
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation import hint_measures

@@ -10,6 +10,8 @@ import pytest
 from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.lines import Dialogue
+from edgeworth.dialogues.moves import dialogue_moves
 from edgeworth.evaluation.imitation import (
     Marginal,
     count_moves,
@@ -20,8 +22,6 @@ from edgeworth.evaluation.imitation import (
     uniform_guess,
 )
 from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.dialogue_lines import Dialogue
-from edgeworth.games.bargaining.dialogue_moves import talk_moves
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.training.behaviour_cloning import Samples, replay
 from invented_talks import invented_talks
@@ -35,7 +35,7 @@ TALK = Dialogue(
 
 @pytest.fixture(scope="module")
 def samples() -> Samples:
-    return replay([talk_moves(talk, 10) for talk in invented_talks(60, 0)], LEWIS)
+    return replay([dialogue_moves(talk, 10) for talk in invented_talks(60, 0)], LEWIS)
 
 
 def test_guesses_are_probabilities_of_what_is_legal(samples: Samples) -> None:
@@ -47,7 +47,7 @@ def test_guesses_are_probabilities_of_what_is_legal(samples: Samples) -> None:
 
 
 def test_the_frequencies_are_those_of_the_moves_with_one_made_up_case_each() -> None:
-    moves = replay([talk_moves(TALK, 10)], LEWIS)  # PROPOSE 1,2,0; INSIST 1,2,0; AGREE
+    moves = replay([dialogue_moves(TALK, 10)], LEWIS)  # PROPOSE 1,2,0; INSIST 1,2,0; AGREE
     marginal = Marginal.of(moves, 4)
     np.testing.assert_allclose(marginal.acts, np.array([2, 2, 2, 1, 1]) / 8)
     np.testing.assert_allclose(marginal.units[1], [1 / 4, 3 / 4, 0, 0, 0])
@@ -56,7 +56,7 @@ def test_the_frequencies_are_those_of_the_moves_with_one_made_up_case_each() -> 
 
 
 def test_a_share_counts_where_the_act_states_one() -> None:
-    moves = replay([talk_moves(TALK, 10)], LEWIS)
+    moves = replay([dialogue_moves(TALK, 10)], LEWIS)
     of_act, of_share = log_likelihood(uniform_guess(moves, 4), moves)
     np.testing.assert_allclose(of_act, [-log(4), -log(4), -log(5)])
     np.testing.assert_allclose(of_share, [-log(24), -log(24), 0.0])
@@ -79,7 +79,7 @@ def test_an_undecided_network_is_no_better_than_uniform(samples: Samples) -> Non
 
 
 def test_counts_say_what_became_of_every_utterance() -> None:
-    found = count_moves([talk_moves(TALK, 10)])
+    found = count_moves([dialogue_moves(TALK, 10)])
     assert found["utterances"] == 4 and found["moves"] == 3 and found["left_out"]["no act was read"] == 1
     assert found["moves_by_act"]["INSIST"] == {"said": 1} and found["moves_after_ones_own"] == 1
     assert found["talks_without_moves"] == found["talks_cut_short"] == 0

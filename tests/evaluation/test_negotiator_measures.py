@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeworth.agents.negotiators.agree_first import AgreeFirst
-from edgeworth.agents.negotiators.bayes import Bayes
-from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.agents.negotiators.exact import Bayes
+from edgeworth.agents.negotiators.scripted import AgreeFirst, RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.bargaining_figures import draw_scores
@@ -19,9 +18,8 @@ from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.learning_curves import learning_curves
 from edgeworth.evaluation.negotiators import compared, deal_quality, measured, play_ends
 from edgeworth.evaluation.training_figures import draw_learning_curves
-from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.contexts import Context, triple_of
 from edgeworth.games.bargaining.frontier import is_pareto, nash_product, solutions, valued
-from edgeworth.games.bargaining.talks import triple_of
 
 LEWIS = BargainingConfig.from_options("lewis")
 EPISODES, SEED = 200, 11

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from edgeworth.dialogues.deal_or_no_dialog import read_dialogue, read_dialogues
 from edgeworth.errors import DataError
 from edgeworth.evaluation.parsing import distinct, measure_dialogues, measure_labelled, read_labelled
-from edgeworth.games.bargaining.deal_or_no_dialog import read_dialogue, read_dialogues
 
 MINE, THEIRS = "1 4 2 3 3 0", "1 1 2 0 3 3"
 BOOK_AND_HATS = "<selection> item0=1 item1=2 item2=0 <eos> reward=10 agree"

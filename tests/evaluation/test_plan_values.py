@@ -11,10 +11,9 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.plan_values import PlanValues
 from edgeworth.games.bargaining.blind_plan import bayes_plan
-from edgeworth.games.bargaining.contexts import context_of
+from edgeworth.games.bargaining.contexts import context_of, triple_of
 from edgeworth.games.bargaining.frontier import all_shares
 from edgeworth.games.bargaining.prior import partner_types
-from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.games.bargaining.vocabulary import Act
 
 NOTHING = (0, 0, 0)

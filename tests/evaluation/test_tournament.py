@@ -12,17 +12,15 @@ import pytest
 
 from bargaining_table import bits_of
 from edgeworth import catalog
-from edgeworth.agents.negotiators.greedy import Greedy
-from edgeworth.agents.negotiators.learned import Learned
-from edgeworth.agents.negotiators.named import negotiator_of
-from edgeworth.agents.negotiators.seat import Seat
+from edgeworth.agents.negotiators.learned import Learned, negotiator_of
+from edgeworth.agents.negotiators.scripted import Greedy
+from edgeworth.agents.negotiators.seat import OF_BUILT_IN_PARTNER, Seat, mirrored_config, mirrored_contexts, mirrored_states
 from edgeworth.config import BargainingConfig, scenario_names
 from edgeworth.errors import CannotPlay, DataError, InvalidOption, UnknownName
 from edgeworth.evaluation.bargaining_figures import draw_tournament
 from edgeworth.evaluation.episodes import Episodes, Player, opened, play_out_pair, play_pair
 from edgeworth.evaluation.statistics import Estimate, mean, ratio, resampled_sums
 from edgeworth.evaluation.tournament import Score, cross_table, player_of, ranked, run_tournament, shown_ranks
-from edgeworth.games.bargaining.mirror import OF_BUILT_IN_PARTNER, mirrored_config, mirrored_contexts, mirrored_states
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Outcome
 from networks import write_network
 

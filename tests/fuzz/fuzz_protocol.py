@@ -13,7 +13,7 @@ import atheris
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-with atheris.instrument_imports(include=["edgeworth.protocol", "edgeworth.games.bargaining.hint_reply"]):
+with atheris.instrument_imports(include=["edgeworth.protocol", "edgeworth.dialogues.hint_prompt"]):
     from edgeworth.protocol import Accepted, Rejection, parse_reply
     from replies import CASES
 

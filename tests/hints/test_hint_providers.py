@@ -12,8 +12,8 @@ from edgeworth.agents.hints import bayes
 from edgeworth.agents.hints.advice import hints_of
 from edgeworth.agents.hints.baselines import Expert, NoHints, RandomHints
 from edgeworth.agents.hints.bayes import Bayes
-from edgeworth.agents.negotiators.bayes import Bayes as BayesNegotiator
-from edgeworth.agents.negotiators.boxed import Boxed
+from edgeworth.agents.negotiators.bundled import Bundled
+from edgeworth.agents.negotiators.exact import Bayes as BayesNegotiator
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.agents.questions import ask_once
 from edgeworth.config import BargainingConfig
@@ -150,7 +150,7 @@ def test_an_expert_without_a_checkpoint_is_the_one_in_the_box() -> None:
     batch, expert = begun(40), Expert()
     expert.check(batch)
     hints = expert.give(batch, everybody(batch))
-    acts, shares = Boxed().choose(batch)
+    acts, shares = Bundled().choose(batch)
     assert hints.acts.tolist() == acts.tolist() and (hints.shares == shares).all() and expert.counters == {"expert": "in the box: classic"}
 
 

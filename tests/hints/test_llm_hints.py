@@ -14,13 +14,12 @@ import pytest
 
 from bargaining_table import POOL, begun, begun_with, fixed
 from edgeworth.agents.hints.llm import LanguageModelHints
+from edgeworth.dialogues.hint_prompt import REQUIRED, batch_variables, legal_json_schema
 from edgeworth.envs.hint_injector import HintInjectorEnv, HintInjectorVectorEnv
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
 from edgeworth.errors import DataError, FallbackUsed, InvalidOption, ModelUnavailable, NotRecorded, UnknownKey, UnknownName
 from edgeworth.games.bargaining import rules
-from edgeworth.games.bargaining.hint_prompt import REQUIRED, batch_variables
-from edgeworth.games.bargaining.hint_reply import legal_json_schema
 from edgeworth.games.bargaining.hints import Hint
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.llm.client import Client, Completion, Counted, Failure, Sampling

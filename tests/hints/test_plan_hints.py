@@ -18,13 +18,13 @@ from edgeworth.agents.hints.llm import LanguageModelHints
 from edgeworth.agents.hints.plan_fill import different_sides, fill
 from edgeworth.agents.hints.plan_tree import wanted_order
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.hint_prompt import hint_variables, load_hint_prompt, rules_words
 from edgeworth.errors import InvalidOption, NotRecorded
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.hint_prompt import hint_variables, load_hint_prompt, rules_words
 from edgeworth.games.bargaining.hints import Hint
-from edgeworth.games.bargaining.talks import Move, history_of
+from edgeworth.games.bargaining.history import Move, history_of
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Act
 from edgeworth.llm.client import Failure, Messages
 from edgeworth.llm.scripted import Scripted

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from edgeworth.agents.negotiators.agree_first import AgreeFirst
 from edgeworth.agents.negotiators.learned import Learned
-from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.agents.negotiators.scripted import AgreeFirst, RandomLegal
 from edgeworth.config import BargainingConfig, config_folder
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.statistics import paired_difference

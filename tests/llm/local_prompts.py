@@ -10,11 +10,10 @@ import numpy as np
 
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, design_variables, load_design_prompt
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.hint_prompt import batch_variables, hint_schema, legal_json_schema, load_hint_prompt
 from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
-from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
 from edgeworth.games.bargaining.rules import SAME_STEP
 from edgeworth.llm.client import Messages
 from edgeworth.protocol import Schema

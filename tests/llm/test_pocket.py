@@ -13,7 +13,7 @@ from local_prompts import hint_moments, mechanism_moments
 
 from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.agents.designers.design_prompt import design_variables, load_design_prompt
-from edgeworth.games.bargaining.hint_prompt import hint_variables, load_hint_prompt
+from edgeworth.dialogues.hint_prompt import hint_variables, load_hint_prompt
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.llm.client import Completion, Sampling
 from edgeworth.llm.huggingface import Pocket

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
+from edgeworth.dialogues.hint_prompt import hint_schema, legal_json_schema
 from edgeworth.games.bargaining.hints import Hint
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.protocol import Accepted, Reason, Rejection, parse_reply

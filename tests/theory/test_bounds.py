@@ -11,8 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bargaining_table import AGREE, POOL, begun, begun_with, fixed, insist, propose, say
-from edgeworth.agents.negotiators.bayes import Bayes
-from edgeworth.agents.negotiators.oracle import Oracle
+from edgeworth.agents.negotiators.exact import Bayes, Oracle
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import InvalidContext, InvalidOption
@@ -24,8 +23,8 @@ from edgeworth.games.bargaining.blind_plan import bayes_plan
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import Context, lewis_table
 from edgeworth.games.bargaining.frontier import all_shares
+from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.prior import partner_types, posterior
-from edgeworth.games.bargaining.talks import Move
 from edgeworth.games.bargaining.vocabulary import AGENT, ONGOING, PARTNER, Act, Side
 
 LEWIS = [Context.from_row(row) for row in lewis_table()[::265]]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from edgeworth.agents.negotiators.agree_first import AgreeFirst
-from edgeworth.agents.negotiators.greedy import Greedy
 from edgeworth.agents.negotiators.negotiator import Negotiator
-from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.agents.negotiators.scripted import AgreeFirst, Greedy, RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import maximum_rewards, play_episodes
 from edgeworth.games.bargaining.batch import BargainingBatch

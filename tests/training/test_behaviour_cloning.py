@@ -17,14 +17,14 @@ from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.agents.trained_network import read_network
 from edgeworth.config import BargainingConfig, config_folder
+from edgeworth.dialogues.deal_or_no_dialog import read_dialogues
+from edgeworth.dialogues.lines import Dialogue
+from edgeworth.dialogues.moves import dialogue_moves
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.imitation import Marginal, clone_guess, log_likelihood
 from edgeworth.evaluation.parsing import distinct
 from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.deal_or_no_dialog import read_dialogues
-from edgeworth.games.bargaining.dialogue_lines import Dialogue
-from edgeworth.games.bargaining.dialogue_moves import talk_moves
 from edgeworth.games.bargaining.vocabulary import AGREE, END, PROPOSE
 from edgeworth.runlog import write_checkpoint
 from edgeworth.training.behaviour_cloning import (
@@ -56,7 +56,7 @@ SMALL = CloningSettings(hidden=16, epochs=30, learning_rate=0.01, minibatch=64)
 
 
 def samples_of(talks: list[Dialogue]) -> Samples:
-    return replay([talk_moves(talk, LEWIS.max_turns) for talk in talks], LEWIS)
+    return replay([dialogue_moves(talk, LEWIS.max_turns) for talk in talks], LEWIS)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_the_clone_in_the_box_is_the_one_that_was_measured() -> None:
 
 @pytest.mark.skipif(not RELEASED.is_dir(), reason="the released dialogues are not part of this repository")
 def test_the_released_talks_can_be_played_again() -> None:
-    talks = [talk_moves(dialogue, LEWIS.max_turns) for dialogue in distinct(read_dialogues(RELEASED, "val"))[:200]]
+    talks = [dialogue_moves(dialogue, LEWIS.max_turns) for dialogue in distinct(read_dialogues(RELEASED, "val"))[:200]]
     samples = replay(talks, LEWIS)
     assert len(samples.acts) == sum(len(talk.moves) for talk in talks)
     assert 0.5 < (samples.acts == PROPOSE).mean() < 0.75 and (samples.acts == END).mean() < 0.05

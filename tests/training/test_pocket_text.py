@@ -15,9 +15,9 @@ from edgeworth.agents.designers.bundled import BIDDERS
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
 from edgeworth.agents.hints.bayes import planned_hints
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.hint_prompt import hint_schema
 from edgeworth.games.auction.action import FIELDS, mechanism_rows
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_reply import hint_schema
 from edgeworth.games.bargaining.vocabulary import AGREE
 from edgeworth.protocol import Accepted, Rejection, parse_reply
 from edgeworth.training import pocket_hints, pocket_mechanisms

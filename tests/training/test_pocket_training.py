@@ -16,11 +16,10 @@ from typer.testing import CliRunner
 
 from edgeworth.cli import app
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.hint_prompt import batch_variables, hint_schema, load_hint_prompt
 from edgeworth.errors import DataError, InvalidOption, UnknownKey
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
-from edgeworth.games.bargaining.hint_reply import hint_schema
 from edgeworth.llm.client import Completion, Sampling
 from edgeworth.llm.huggingface import POCKET_FOLDER
 from edgeworth.llm.stack import make_client

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeworth.agents.negotiators.networks import TRAINED_BY, in_box
-from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.agents.negotiators.bundled import TRAINED_BY, bundled_checkpoint
+from edgeworth.agents.negotiators.scripted import RandomLegal
 from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig, config_folder
@@ -193,8 +193,8 @@ def test_what_self_play_cannot_do_is_refused(given: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", TRAINED_BY)
 def test_a_network_that_is_not_in_the_box_is_named_with_the_command_that_trains_it(name: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=rf"the network '{name}' is not in the box; `edgeworth (clone|self-play) .*{name}` trains it"):
-        in_box(name, tmp_path)
+    with pytest.raises(DataError, match=rf"the network '{name}' is not bundled here; `edgeworth (clone|self-play) .*{name}` trains it"):
+        bundled_checkpoint(name, tmp_path)
 
 
 def test_a_partner_that_would_not_be_met_is_refused() -> None:

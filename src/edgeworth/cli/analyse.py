@@ -12,13 +12,13 @@ from edgeworth.cli.bargaining_tables import POINT_NAMES, context_table, frontier
 from edgeworth.cli.console import deliver, err
 from edgeworth.cli.situation import given_context
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.wording import share_words
 from edgeworth.errors import InvalidContext, InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.best_response import best_response
 from edgeworth.games.bargaining.blind_plan import bayes_plan
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.frontier import Allocation, pareto_frontier, solutions
-from edgeworth.games.bargaining.talks import share_words
 from edgeworth.games.bargaining.vocabulary import Side
 
 

@@ -9,11 +9,12 @@ from rich.table import Table
 
 from edgeworth.cli.console import table
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.wording import OUTCOME_WORDS, share_words
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.best_response import best_response
-from edgeworth.games.bargaining.contexts import Context, Triple
+from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.frontier import Allocation, is_pareto, nash_product, pareto_frontier, solutions, valued
-from edgeworth.games.bargaining.talks import OUTCOME_WORDS, Move, share_words, triple_of
+from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, ITEM_NAMES, Outcome, Side
 
 POINT_NAMES = {"nash": "Nash", "kalai_smorodinsky": "Kalai–Smorodinsky", "egalitarian": "egalitarian", "max_welfare": "max. welfare"}

@@ -12,11 +12,11 @@ from rich.console import RenderableType
 from edgeworth.cli.console import command_line, deliver, progress, say, shown, table
 from edgeworth.cli.options import AsJson, changed
 from edgeworth.config import config_folder
+from edgeworth.dialogues.deal_or_no_dialog import read_dialogues
+from edgeworth.dialogues.lines import Dialogue
+from edgeworth.dialogues.moves import DialogueMoves, dialogue_moves
 from edgeworth.errors import DataError
 from edgeworth.evaluation.parsing import distinct
-from edgeworth.games.bargaining.deal_or_no_dialog import read_dialogues
-from edgeworth.games.bargaining.dialogue_lines import Dialogue
-from edgeworth.games.bargaining.dialogue_moves import TalkMoves, talk_moves
 from edgeworth.runlog import BEST, CHECKPOINTS, LAST, RunLog, refuse_existing, write_checkpoint
 from edgeworth.training.learner import torch_device
 
@@ -111,11 +111,11 @@ def _dialogues(data: Path, test: bool) -> dict[str, list[Dialogue]]:
     return {part: distinct(read_dialogues(data, part)) for part in ("train", "val", *(["test"] if test else []))}
 
 
-def _read(dialogues: dict[str, list[Dialogue]], settings: CloningSettings, show: Any) -> dict[str, list[TalkMoves]]:
+def _read(dialogues: dict[str, list[Dialogue]], settings: CloningSettings, show: Any) -> dict[str, list[DialogueMoves]]:
     """Every dialogue as moves of the game."""
     moves = {}
     for part, said in dialogues.items():
-        moves[part] = [talk_moves(dialogue, settings.game.max_turns) for dialogue in said]
+        moves[part] = [dialogue_moves(dialogue, settings.game.max_turns) for dialogue in said]
         show(part, len(moves), len(dialogues))
     return moves
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from edgeworth.agents.negotiators.named import is_learned, negotiator_of
+from edgeworth.agents.negotiators.learned import is_learned, negotiator_of
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, shown, table
 from edgeworth.config import BargainingConfig

@@ -19,14 +19,15 @@ from edgeworth.cli import options
 from edgeworth.cli.bargaining_tables import context_table
 from edgeworth.cli.console import deliver, fallbacks_as_messages, table
 from edgeworth.cli.situation import after_history, after_moves, given_context
+from edgeworth.dialogues.hint_prompt import move_words, rules_words
+from edgeworth.dialogues.wording import share_words
 from edgeworth.envs.hint_injector import provider_of
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import context_of
 from edgeworth.games.bargaining.hint_features import FEATURE_NAMES
-from edgeworth.games.bargaining.hint_prompt import move_words, rules_words
 from edgeworth.games.bargaining.hints import HintProvider, Hints
-from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE, history_of, share_words
+from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, history_of
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.llm.client import Completion
 from edgeworth.llm.prompt import NOTHING

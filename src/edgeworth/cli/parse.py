@@ -13,13 +13,13 @@ from rich.markup import escape
 from edgeworth.cli.bargaining_tables import rest_of
 from edgeworth.cli.console import command_line, deliver, progress, say, span, table
 from edgeworth.cli.options import AsJson, OutFile, Seed, triple
+from edgeworth.dialogues.acts import read_conversation
+from edgeworth.dialogues.deal_or_no_dialog import SPLIT_FILES, read_dialogue, read_dialogues
+from edgeworth.dialogues.lines import Dialogue, Speaker
+from edgeworth.dialogues.wording import share_words
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.parsing import PUBLISHED_ACCURACY, distinct, measure_dialogues, measure_labelled, read_labelled
 from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.deal_or_no_dialog import SPLIT_FILES, read_dialogue, read_dialogues
-from edgeworth.games.bargaining.dialogue_acts import read_talk
-from edgeworth.games.bargaining.dialogue_lines import Dialogue, Speaker
-from edgeworth.games.bargaining.talks import share_words
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT
 
 NAMED_AT_MOST = 20
@@ -71,7 +71,7 @@ def _spoken(text: str) -> tuple[Speaker, str]:
 
 
 def _parse(pool: Triple, utterances: Sequence[tuple[Speaker, str]], dialogue: Dialogue | None) -> dict[str, Any]:
-    talk = read_talk(pool, utterances)
+    talk = read_conversation(pool, utterances)
     readings = [
         {
             "speaker": speaker,

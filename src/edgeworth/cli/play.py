@@ -10,8 +10,9 @@ from rich.console import Console
 
 from edgeworth.cli.console import err, out, print_json, print_page
 from edgeworth.cli.options import AsJson, Partner, Scenario, Settings, game_config
+from edgeworth.dialogues.wording import act_name, share_words
 from edgeworth.errors import IllegalAction, nearest
-from edgeworth.games.bargaining.talks import Move, act_name, share_words
+from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.vocabulary import Act, Outcome, Side
 
 if TYPE_CHECKING:

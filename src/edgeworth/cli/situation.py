@@ -12,11 +12,11 @@ from edgeworth import catalog
 from edgeworth.cli.bargaining_tables import rest_of
 from edgeworth.cli.options import triple
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.wording import OUTCOME_WORDS
 from edgeworth.errors import InvalidOption, nearest
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, Triple, context_of
-from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE, OUTCOME_WORDS, Move
-from edgeworth.games.bargaining.told_talks import begun_talks, told_talks
+from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, Move, opened_negotiation, replayed_negotiation
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, ONGOING, PARTNER, UTILITY_LIMIT, Act, Outcome
 
 SPEAKERS = {"me": AGENT, "partner": PARTNER}
@@ -43,7 +43,7 @@ def given_context(
 def after_moves(config: BargainingConfig, context: Context, seed: int, moves: int, player: str) -> BargainingBatch:
     """A batch of one after so many moves of a negotiator and the partner's replies."""
     negotiator = catalog.resolve("negotiator", player)()
-    batch = begun_talks(config, context, seed, two_player=False)
+    batch = opened_negotiation(config, context, seed, two_player=False)
     for made in range(moves):
         batch.step(*negotiator.choose(batch))
         if batch.state["outcome"][0] != ONGOING:
@@ -56,7 +56,7 @@ def after_moves(config: BargainingConfig, context: Context, seed: int, moves: in
 
 def after_history(config: BargainingConfig, context: Context, history: str) -> BargainingBatch:
     """A batch of one after the moves of --history."""
-    return told_talks(config, context, read_history(history, context.counts), "--history")
+    return replayed_negotiation(config, context, read_history(history, context.counts), "--history")
 
 
 def read_history(text: str, counts: Triple) -> list[Move]:

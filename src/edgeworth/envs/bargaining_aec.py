@@ -17,13 +17,13 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from edgeworth.config import BargainingConfig
-from edgeworth.envs.legal_spaces import SafeDiscrete
-from edgeworth.envs.negotiation_spaces import fixed_contexts, observation_of, observation_space
+from edgeworth.dialogues.wording import negotiation_table
+from edgeworth.envs.negotiation_spaces import SafeDiscrete, fixed_contexts, observation_of, observation_space
 from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import array_of, context_of
+from edgeworth.games.bargaining.contexts import array_of, context_of, triple_of
+from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.joint_actions import checked_actions, decode, joint_action_count, joint_masks
-from edgeworth.games.bargaining.talks import history_of, talks_table, triple_of
 from edgeworth.games.bargaining.vocabulary import Outcome
 from edgeworth.seeding import checked_seed
 
@@ -79,7 +79,7 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
     def step(self, action: int | None) -> None:
         """Make the selected player's move."""
         if not self.batch.started:
-            raise EpisodeOver("The talks have not begun; call reset() first.")
+            raise EpisodeOver("The negotiation has not begun; call reset() first.")
         if self.terminations[self.agent_selection]:
             self._was_dead_step(action)
             return
@@ -108,12 +108,12 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
         return {**observation_of(row, self.config.normalize), "action_mask": mask}
 
     def render(self) -> str | None:
-        """The talks as a table of text, from player_0's seat."""
+        """The negotiation as a table of text, from player_0's seat."""
         if self.render_mode is None:
             return None
         state = self.batch.state[0]
         moves = history_of(state["history"], int(state["turn"]))
-        return talks_table(context_of(state), moves, reveal_partner=True, outcome=Outcome(int(state["outcome"])))
+        return negotiation_table(context_of(state), moves, reveal_partner=True, outcome=Outcome(int(state["outcome"])))
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -30,7 +30,7 @@ from edgeworth.envs.daedalus_spaces import (
     rows_of_levels,
 )
 from edgeworth.envs.designed_markets import DesignedMarkets
-from edgeworth.envs.vector_options import checked_autoreset_mode, checked_reset_mask
+from edgeworth.envs.options import checked_autoreset_mode, checked_reset_mask
 from edgeworth.errors import EpisodeOver, InvalidOption, UnknownName
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows

@@ -29,7 +29,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from edgeworth.config import BIDDER_RANGE, STEP_RANGE, AuctionConfig
-from edgeworth.envs.reset_options import refuse_mistyped
+from edgeworth.envs.options import refuse_mistyped
 from edgeworth.errors import IllegalAction, InvalidOption, UnknownKey
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, NUMBERS, DaedalusAction, checked_action
 from edgeworth.games.auction.market_view import FIELD_LIMITS, PROXY_LIMITS, RECENT_STEPS

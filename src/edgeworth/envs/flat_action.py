@@ -16,8 +16,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from edgeworth.envs.legal_spaces import SafeDiscrete, SafeMultiDiscrete
 from edgeworth.envs.negotiation import NegotiationEnv
+from edgeworth.envs.negotiation_spaces import SafeDiscrete, SafeMultiDiscrete
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
 from edgeworth.games.bargaining.contexts import array_of
 from edgeworth.games.bargaining.joint_actions import checked_actions, decode, joint_masks

@@ -14,6 +14,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.wording import negotiation_table
 from edgeworth.envs.negotiation_spaces import (
     action_space,
     checked_act,
@@ -24,14 +25,14 @@ from edgeworth.envs.negotiation_spaces import (
 )
 from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context, context_of
-from edgeworth.games.bargaining.talks import History, history_of, talks_table
-from edgeworth.games.bargaining.vocabulary import AGENT_AGREED, ONGOING, SELECTIONS_MATCHED, Outcome
+from edgeworth.games.bargaining.contexts import Context, context_of, triple_of
+from edgeworth.games.bargaining.history import History, history_of
+from edgeworth.games.bargaining.state import VIEW
+from edgeworth.games.bargaining.vocabulary import Outcome
 from edgeworth.seeding import checked_seed
 
 Observation = dict[str, Any]
 RENDER_MODES = ["ansi"]
-OUTCOME_NAMES = tuple(outcome.name for outcome in Outcome)
 
 
 class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
@@ -47,19 +48,6 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
         self.render_mode = render_mode
         self.observation_space = observation_space(self.config, self.batch.max_count)
         self.action_space: spaces.Dict = action_space(self.batch)
-        self._bind_views()
-
-    def _bind_views(self) -> None:
-        """Name the parts of the batch's arrays that every step reads; looking a field up anew would cost more than the rules."""
-        reports, state = self.batch.reports, self.batch.state
-        self._reward, self._outcome, self._turn = reports["reward"], reports["outcome"], state["turn"]
-        self._partner_reward, self._deal = reports["partner_reward"], reports["deal"][0]
-        self._lines = state["history"][0]
-        self._view, self._mask = self.batch.views[0], self.batch.masks[0]
-
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        self.__dict__.update(attributes)
-        self._bind_views()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Begin the seed's first episode, or without a seed the next one."""
@@ -69,7 +57,7 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
         self.batch.seed(None if seed is None else checked_seed(seed))
         super().reset(seed=seed)
         self.batch.reset(contexts)
-        row = self._view.copy()
+        row = self.batch.views[0].copy()
         return observation_of(row, self.config.normalize), self._info(row)
 
     def step(self, action: Mapping[str, Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -79,41 +67,42 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
         except (KeyError, TypeError, IndexError) as error:
             raise IllegalAction(f"The action is {action!r}; expected a mapping with act_type and oA.", "action_shape") from error
         try:
-            self.batch.step_single(checked_act(act), checked_share(share))
+            self.batch.step(np.array([checked_act(act)], np.int64), np.array([checked_share(share)], np.int64))
         except OverflowError as error:
             raise IllegalAction(
                 f"act_type is {act!r} and oA {share!r}; expected 0 to 4, and shares within the pool.", "out_of_range"
             ) from error
-        row = self._view.copy()
-        info = self._info(row)
-        outcome = self._outcome.item(0)
-        if outcome:
-            info["outcome"] = OUTCOME_NAMES[outcome]
-            info["partner_reward"] = self._partner_reward.item(0)
-            info["deal"] = tuple(self._deal.tolist()) if AGENT_AGREED <= outcome <= SELECTIONS_MATCHED else None
-        return observation_of(row, self.config.normalize), self._reward.item(0), outcome != ONGOING, False, info
+        row, report = self.batch.views[0].copy(), self.batch.reports[0]
+        info, outcome = self._info(row), Outcome(report["outcome"])
+        if outcome != Outcome.ONGOING:
+            info["outcome"] = outcome.name
+            info["partner_reward"] = float(report["partner_reward"])
+            info["deal"] = triple_of(report["deal"]) if outcome.is_deal else None
+        return observation_of(row, self.config.normalize), float(report["reward"]), outcome != Outcome.ONGOING, False, info
 
     def render(self) -> str | None:
-        """The talks as a table of text."""
+        """The negotiation as a table of text."""
         if self.render_mode is None:
             gymnasium.logger.warn('render() does nothing without a render mode; make the environment with render_mode="ansi".')
             return None
         if not self.batch.started:
             raise EpisodeOver("There is nothing to show yet; call reset() before render().")
-        outcome = Outcome(int(self.batch.state["outcome"][0]))
-        history = history_of(self._lines, self._turn.item(0))
-        return talks_table(self.context, history, self.config.reveal_partner_utilities or outcome != Outcome.ONGOING, outcome)
+        outcome = Outcome(self.batch.state["outcome"][0])
+        return negotiation_table(self.context, self._history(), self.config.reveal_partner_utilities or outcome != Outcome.ONGOING, outcome)
 
     @property
     def context(self) -> Context:
-        """The context in play, the partner's utilities included; for yardsticks and pages, not for the agent."""
+        """The context in play, the partner's utilities included; for measurements, not for the agent."""
         return context_of(self.batch.state[0])
+
+    def _history(self) -> History:
+        return history_of(self.batch.state["history"][0], self.batch.state["turn"][0])
 
     def _info(self, row: NDArray[np.int32]) -> dict[str, Any]:
         return {
-            "action_mask": self._mask.copy(),
-            "oA_max": row[0:3].copy(),
-            "partner_has_spoken": row.item(17) == 1,
-            "my_last_offer": row[12:15],
-            "history": History(self._lines[: self._turn.item(0)].tobytes()),
+            "action_mask": self.batch.masks[0].copy(),
+            "oA_max": row[VIEW["counts"]].copy(),
+            "partner_has_spoken": bool(row[VIEW["partner_has_spoken"]]),
+            "my_last_offer": row[VIEW["my_last_offer"]],
+            "history": self._history(),
         }

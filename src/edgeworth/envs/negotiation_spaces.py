@@ -1,6 +1,9 @@
-"""The border of the bargaining environments: spaces, the check of what comes in, and the options of `reset`.
+"""The interface of the bargaining environments: spaces, checks of actions, and the options of `reset`.
 
-Shared by the single and the vector environment, so that both refuse the same things in the same words.
+Which actions are legal depends on the pool and on the moves so far, and an illegal one is an error by default. A plain `sample()` of a
+space knows neither, so it draws from the actions that no state forbids: any act but AGREE, with a share no larger than the smallest pool
+of the context source (a still smaller pool fixed by `reset` options needs the mask). The spaces still contain every action; to draw from
+all that are legal now, pass the mask (`info["action_mask"]`, in the flat view complete) or use `random_actions()`.
 """
 
 from __future__ import annotations
@@ -12,14 +15,64 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
-from edgeworth.envs.legal_spaces import SafeActions
-from edgeworth.envs.reset_options import refuse_mistyped
+from edgeworth.envs.options import refuse_mistyped
 from edgeworth.errors import IllegalAction, InvalidContext
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, ContextTable, array_of
-from edgeworth.games.bargaining.vocabulary import BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
+from edgeworth.games.bargaining.joint_actions import joint_action_count, joint_mask
+from edgeworth.games.bargaining.state import VIEW
+from edgeworth.games.bargaining.vocabulary import AGREE, BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
 
 WHOLE = np.dtype(np.int64)
+OBSERVED = ("counts", "my_utilities", "partner_utilities", "last_partner_act", "last_partner_offer_for_me", "turns_remaining")
+"""The columns of a view that make up an observation."""
+MAXIMUM_OF = {"my_utilities": "my_maximum", "partner_utilities": "partner_maximum"}
+"""The column that holds the worth of the whole pool under these utilities."""
+SAFE_ACTS = np.array([act for act in Act if act != AGREE])
+
+
+class SafeActions(spaces.Dict):
+    """Acts and shares of one episode, or of a batch."""
+
+    def __init__(self, act_type: spaces.Space[Any], share: spaces.Space[Any], least_counts: NDArray[np.int16]) -> None:
+        super().__init__({"act_type": act_type, "oA": share})
+        self._least_counts = least_counts
+
+    def sample(self, mask: Any = None, probability: Any = None) -> dict[str, Any]:
+        """An action that is legal in every state, or any action that a mask allows."""
+        if mask is not None or probability is not None:
+            return super().sample(mask, probability)
+        acts, shares = self["act_type"], self["oA"]
+        chosen = SAFE_ACTS[acts.np_random.integers(len(SAFE_ACTS), size=acts.shape)]
+        return {"act_type": chosen, "oA": shares.np_random.integers(0, self._least_counts + 1, size=shares.shape)}
+
+
+class SafeDiscrete(spaces.Discrete):
+    """Joint actions of one episode."""
+
+    def __init__(self, max_count: int, least_counts: NDArray[np.int16]) -> None:
+        super().__init__(joint_action_count(max_count))
+        self._safe = joint_mask(least_counts, max_count, can_agree=False)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
+        """An action that is legal in every state, or any action that a mask allows."""
+        return super().sample(self._safe if mask is None and probability is None else mask, probability)
+
+
+class SafeMultiDiscrete(spaces.MultiDiscrete):
+    """Joint actions of a batch of episodes."""
+
+    def __init__(self, size: int, max_count: int, least_counts: NDArray[np.int16]) -> None:
+        super().__init__([joint_action_count(max_count)] * size)
+        self._safe = np.flatnonzero(joint_mask(least_counts, max_count, can_agree=False))
+
+    def sample(self, mask: Any = None, probability: Any = None) -> NDArray[np.int64]:
+        """Actions that are legal in every state, or any that the masks (one row each) allow."""
+        if isinstance(mask, np.ndarray) and mask.ndim == 2 and probability is None:
+            return np.asarray((self.np_random.random(mask.shape) * (mask > 0)).argmax(axis=1), np.int64)
+        if mask is not None or probability is not None:
+            return super().sample(mask, probability)
+        return self._safe[self.np_random.integers(len(self._safe), size=self.shape)]
 
 
 def observation_space(config: BargainingConfig, max_count: int) -> spaces.Dict:
@@ -61,20 +114,16 @@ def normalised(counts: NDArray[np.int32], utilities: NDArray[np.int32], maximum:
     return np.where(counts > 0, scaled, np.float32(0.0))
 
 
-def observation_of(row: NDArray[np.int32], normalize: bool) -> dict[str, Any]:
-    """One side's observation, from its view."""
-    mine: NDArray[Any] = row[3:6]
-    theirs: NDArray[Any] = row[6:9]
+def observation_of(views: NDArray[np.int32], normalize: bool) -> dict[str, Any]:
+    """The observation in a view, or in a batch of views; where contexts are normalised, utilities are on the budget of 10."""
+    observation: dict[str, Any] = {name: views[..., VIEW[name]] for name in OBSERVED}
     if normalize:
-        mine, theirs = normalised(row[0:3], mine, row[18]), normalised(row[0:3], theirs, row[19])
-    return {
-        "counts": row[0:3],
-        "my_utilities": mine,
-        "partner_utilities": theirs,
-        "last_partner_act": row.item(15),
-        "last_partner_offer_for_me": row[9:12],
-        "turns_remaining": row.item(16),
-    }
+        for name, maximum in MAXIMUM_OF.items():
+            observation[name] = normalised(observation["counts"], observation[name], views[..., VIEW[maximum], None])
+    if views.ndim == 1:
+        for name in ("last_partner_act", "turns_remaining"):
+            observation[name] = int(observation[name])
+    return observation
 
 
 def checked_act(act: Any) -> int:

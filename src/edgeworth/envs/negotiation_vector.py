@@ -16,25 +16,28 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.wording import negotiation_table
 from edgeworth.envs.negotiation_spaces import (
     action_space,
     batch_action_space,
     checked_acts,
     checked_shares,
     fixed_contexts,
-    normalised,
+    observation_of,
     observation_space,
 )
-from edgeworth.envs.vector_options import checked_autoreset_mode, checked_reset_mask
+from edgeworth.envs.options import checked_autoreset_mode, checked_reset_mask
 from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, context_of
-from edgeworth.games.bargaining.outputs import Handout, HandoutPool
-from edgeworth.games.bargaining.talks import history_of, talks_table
+from edgeworth.games.bargaining.history import history_of
+from edgeworth.games.bargaining.state import VIEW, Outputs
 from edgeworth.games.bargaining.vocabulary import Outcome
 
 Observation = dict[str, Any]
+ENDINGS = ("outcome", "partner_reward", "deal")
+"""The fields of a report that say how an episode ended."""
 RULE_OF_MODE = {
     AutoresetMode.SAME_STEP: rules.SAME_STEP,
     AutoresetMode.NEXT_STEP: rules.NEXT_STEP,
@@ -59,8 +62,7 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         self._autoreset = RULE_OF_MODE[self.autoreset_mode]
         self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
         self.config = BargainingConfig.from_options(scenario, **options)
-        self.batch = BargainingBatch(self.config, num_envs)
-        self._pool = HandoutPool(num_envs, self.config.max_turns)
+        self.batch = BargainingBatch(self.config, num_envs, keeps_histories=True)
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.single_observation_space = observation_space(self.config, self.batch.max_count)
@@ -79,11 +81,8 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         self.batch.seed(seed, chosen)
         if isinstance(seed, int | np.integer):
             super().reset(seed=int(seed))
-        handout = self._pool.take()
-        self.batch.reset(contexts, chosen, handout.outputs)
-        infos = self._infos(handout)
-        infos["partner_has_spoken"] = self.batch.views[:, 17] == 1
-        return self._observation(handout.observation, self.batch.views), infos
+        self.batch.reset(contexts, chosen)
+        return observation_of(self.batch.views, self.config.normalize), self._infos()
 
     def step(
         self, actions: Mapping[str, Any]
@@ -93,13 +92,12 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
             acts, shares = actions["act_type"], actions["oA"]
         except (KeyError, TypeError, IndexError) as error:
             raise IllegalAction(f"The actions are {actions!r}; expected a mapping with act_type and oA.", "action_shape") from error
-        handout = self._pool.take()
-        out = handout.outputs
-        self.batch.step(checked_acts(acts, self.num_envs), checked_shares(shares, self.num_envs), self._autoreset, out)
-        infos = self._infos(handout)
+        self.batch.step(checked_acts(acts, self.num_envs), checked_shares(shares, self.num_envs), self._autoreset)
+        out = self.batch.outputs
+        infos = self._infos()
         if np.count_nonzero(out.ended):
-            self._add_endings(infos, handout)
-        return self._observation(handout.observation, out.views), out.rewards, out.ended, np.zeros(self.num_envs, np.bool_), infos
+            self._add_endings(infos, out)
+        return observation_of(out.views, self.config.normalize), out.rewards, out.ended, np.zeros(self.num_envs, np.bool_), infos
 
     def random_actions(self) -> dict[str, NDArray[np.int64]]:
         """A legal action for every episode, drawn from the episode's own randomness."""
@@ -111,11 +109,11 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         return self.batch.features(out=out)
 
     def contexts(self) -> list[Context]:
-        """The contexts in play, the partners' utilities included; for yardsticks, not for the agent."""
+        """The contexts in play, the partners' utilities included; for measurements, not for the agent."""
         return [context_of(episode) for episode in self.batch.state]
 
     def render(self) -> tuple[str, ...] | None:
-        """The talks of every episode as tables of text."""
+        """The negotiation of every episode as a table of text."""
         if self.render_mode is None:
             return None
         if not self.batch.started:
@@ -124,35 +122,25 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         histories = [history_of(h, int(t)) for h, t in zip(self.batch.state["history"], self.batch.state["turn"], strict=True)]
         reveal = self.config.reveal_partner_utilities
         return tuple(
-            talks_table(context, moves, reveal or outcome != Outcome.ONGOING, outcome)
+            negotiation_table(context, moves, reveal or outcome != Outcome.ONGOING, outcome)
             for context, moves, outcome in zip(self.contexts(), histories, outcomes, strict=True)
         )
 
-    def _observation(self, parts: Observation, views: NDArray[np.int32]) -> Observation:
-        """An observation of these parts of the views; where contexts are normalised, utilities are on the budget of 10."""
-        observation = dict(parts)
-        if self.config.normalize:
-            counts = parts["counts"]
-            observation["my_utilities"] = normalised(counts, parts["my_utilities"], views[:, 18:19])
-            observation["partner_utilities"] = normalised(counts, parts["partner_utilities"], views[:, 19:20])
-        return observation
-
-    def _infos(self, handout: Handout) -> dict[str, Any]:
-        out = handout.outputs
+    def _infos(self) -> dict[str, Any]:
+        out, views = self.batch.outputs, self.batch.views
         return {
             "action_mask": out.masks,
-            "oA_max": handout.observation["counts"],
-            "partner_has_spoken": out.spoken,
-            "my_last_offer": handout.my_last_offer,
+            "oA_max": views[:, VIEW["counts"]],
+            "partner_has_spoken": views[:, VIEW["partner_has_spoken"]] == 1,
+            "my_last_offer": views[:, VIEW["my_last_offer"]],
             "history": out.histories,
         }
 
-    def _add_endings(self, infos: dict[str, Any], handout: Handout) -> None:
-        ended = handout.outputs.ended
-        endings = {**handout.endings, "_outcome": ended, "_partner_reward": ended, "_deal": ended}
+    def _add_endings(self, infos: dict[str, Any], out: Outputs) -> None:
+        endings: dict[str, Any] = {name: out.reports[name] for name in ENDINGS}
+        endings |= {f"_{name}": out.ended for name in ENDINGS}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            infos["final_obs"] = self._observation(handout.final_observation, handout.outputs.final_views)
-            infos["final_info"] = endings
-            infos["_final_obs"] = infos["_final_info"] = ended
+            infos["final_obs"], infos["final_info"] = observation_of(out.final_views, self.config.normalize), endings
+            infos["_final_obs"] = infos["_final_info"] = out.ended
         else:
             infos.update(endings)

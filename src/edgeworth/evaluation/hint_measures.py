@@ -26,16 +26,16 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.hints.bayes import Bayes
 from edgeworth.agents.hints.llm import Consultation, LanguageModelHints, laid_out
-from edgeworth.agents.negotiators.agree_first import AgreeFirst
 from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth.agents.negotiators.scripted import AgreeFirst
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import FallbackUsed, InvalidOption, UnknownName
 from edgeworth.evaluation.episodes import Episodes, consecutive, play_seeds, seeds_with
 from edgeworth.evaluation.plan_values import PlanValues
 from edgeworth.evaluation.statistics import Estimate, ratio, ratio_or_none
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.contexts import triple_of
 from edgeworth.games.bargaining.hints import HintProvider, Hints
-from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.games.bargaining.vocabulary import ONGOING
 from edgeworth.llm.client import QUANTILES, Completion, quantile
 from edgeworth.progress import Progress, silent

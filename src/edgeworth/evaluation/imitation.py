@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.negotiators.negotiator import Negotiator
-from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.agents.negotiators.scripted import RandomLegal
 from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.lines import Dialogue
+from edgeworth.dialogues.moves import DialogueMoves, LeftOut, Source
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.negotiators import Ends, deal_quality, measured
 from edgeworth.evaluation.statistics import Estimate, mean, ratio
-from edgeworth.games.bargaining.dialogue_lines import Dialogue
-from edgeworth.games.bargaining.dialogue_moves import LeftOut, Source, TalkMoves
 from edgeworth.games.bargaining.legality import STATES_SHARE
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.training.behaviour_cloning import Samples
@@ -167,7 +167,7 @@ def _of_act(
 # What was learnt from
 
 
-def count_moves(talks: Sequence[TalkMoves]) -> dict[str, Any]:
+def count_moves(talks: Sequence[DialogueMoves]) -> dict[str, Any]:
     """What became of the utterances of some talks, and where their moves come from."""
     made = Counter((move.act, move.source) for talk in talks for move in talk.moves)
     left = sum((talk.left_out for talk in talks), Counter[LeftOut]())

@@ -26,17 +26,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.negotiators.bayes import Bayes
+from edgeworth.agents.negotiators.exact import Bayes
 from edgeworth.agents.negotiators.negotiator import Negotiator
-from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.agents.negotiators.scripted import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import Episodes, play_episodes
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, ratio, ratio_or_none
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
+from edgeworth.games.bargaining.contexts import triple_of
 from edgeworth.games.bargaining.frontier import all_shares
-from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.progress import Progress, silent
 
 QUANTITY = (

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from edgeworth.dialogues.acts import Conversation, Reading, read_conversation
+from edgeworth.dialogues.lines import Dialogue, Line, Speaker, quoted, three_numbers
+from edgeworth.dialogues.offers import Evidence
 from edgeworth.errors import DataError
 from edgeworth.evaluation.statistics import Estimate, mean
 from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.dialogue_acts import Evidence, Reading, Talk, read_talk
-from edgeworth.games.bargaining.dialogue_lines import Dialogue, Line, Speaker, quoted, three_numbers
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.progress import Progress, silent
 
@@ -62,7 +63,7 @@ def measure_dialogues(parts: Mapping[str, Sequence[Dialogue]], seed: int = 0, pr
     for name, dialogues in parts.items():
         read[name] = []
         for dialogue in dialogues:
-            read[name].append(_Read(dialogue, read_talk(dialogue.context.counts, dialogue.utterances)))
+            read[name].append(_Read(dialogue, read_conversation(dialogue.context.counts, dialogue.utterances)))
             done += 1
             if done % 100 == 0:
                 progress(name, done, total)
@@ -76,7 +77,7 @@ class _Read:
     """A dialogue and what was read."""
 
     dialogue: Dialogue
-    talk: Talk
+    talk: Conversation
 
     @property
     def right(self) -> bool:
@@ -194,7 +195,7 @@ def spoken(line: Line, text: str) -> tuple[Speaker, str]:
 
 def measure_labelled(labelled: Sequence[Labelled], seed: int = 0) -> dict[str, Any]:
     """The confusion by act, rows as labelled and columns as read; and how often a labelled split was read."""
-    readings = [read_talk(one.pool, (*one.before, one.said)).readings[-1] for one in labelled]
+    readings = [read_conversation(one.pool, (*one.before, one.said)).readings[-1] for one in labelled]
     pairs = Counter((one.act, act_name(reading.act)) for one, reading in zip(labelled, readings, strict=True))
     acts = np.array([one.act == act_name(reading.act) for one, reading in zip(labelled, readings, strict=True)], np.float64)
     splits = [one.share == reading.share for one, reading in zip(labelled, readings, strict=True) if one.share is not None]

@@ -21,9 +21,9 @@ from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import play_out
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context, Triple, context_of
+from edgeworth.games.bargaining.contexts import Context, Triple, context_of, triple_of
+from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.prior import partner_types
-from edgeworth.games.bargaining.talks import history_of, triple_of
 from edgeworth.games.bargaining.vocabulary import AGENT, ONGOING
 
 Choice = tuple[int, Triple]

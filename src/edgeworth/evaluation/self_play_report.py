@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.negotiators.boxed import FOLDER
+from edgeworth.agents.negotiators.bundled import FOLDER
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.evaluation.episodes import Episodes, Player, consecutive, opened, play_pair, play_seeds
 from edgeworth.evaluation.exploitability import LONGEST, both_roles, exact_gains, last_offer_share, trained_gains

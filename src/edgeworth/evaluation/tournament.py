@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.negotiators.named import negotiator_of
+from edgeworth.agents.negotiators.learned import negotiator_of
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import CannotPlay, InvalidOption
 from edgeworth.evaluation.episodes import Episodes, Player, consecutive, play_pair, play_seeds

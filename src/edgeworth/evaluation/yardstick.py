@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.negotiators.agree_first import AgreeFirst
-from edgeworth.agents.negotiators.concession import Concession
-from edgeworth.agents.negotiators.greedy import Greedy
 from edgeworth.agents.negotiators.negotiator import Negotiator
-from edgeworth.agents.negotiators.random import RandomLegal
+from edgeworth.agents.negotiators.scripted import AgreeFirst, Concession, Greedy, RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import consecutive, maximum_rewards, opened, play_episodes

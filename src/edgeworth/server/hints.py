@@ -17,10 +17,9 @@ from edgeworth.agents.hints.bayes import BOOKS
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption, ModelUnavailable
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context
+from edgeworth.games.bargaining.contexts import Context, triple_of
 from edgeworth.games.bargaining.hints import Hint, HintProvider
-from edgeworth.games.bargaining.talks import Move, triple_of
-from edgeworth.games.bargaining.told_talks import told_talks
+from edgeworth.games.bargaining.history import Move, replayed_negotiation
 from edgeworth.protocol import Reason, Rejection
 from edgeworth.server.live import opening_of
 from edgeworth.server.model_process import ModelProcess, ProcessClient
@@ -45,7 +44,7 @@ def situation_batch(given: SituationGiven) -> BargainingBatch:
     context = Context(triple_of(given.counts), triple_of(given.my_utilities), triple_of(given.partner_utilities or ANY_UTILITIES))
     largest = max(*context.counts, BargainingBatch(config, 1).max_count)
     moves = [Move(move.side, move.act, None if move.share is None else triple_of(move.share)) for move in given.history]
-    return told_talks(dataclasses.replace(config, max_count=largest), context, moves)
+    return replayed_negotiation(dataclasses.replace(config, max_count=largest), context, moves)
 
 
 class Hinted(NamedTuple):

@@ -25,7 +25,7 @@ from edgeworth import __version__
 from edgeworth.envs.designed_markets import COMPONENTS
 from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.auction.action import DaedalusAction
-from edgeworth.games.bargaining.payoffs import REWARD_PARTS
+from edgeworth.games.bargaining.moves import REWARD_PARTS
 from edgeworth.server.live import Live, Opening, open_live, opening_of, scenario_names
 from edgeworth.server.models import MarketObservation, Move, NegotiationObservation
 from edgeworth.server.sockets import first_metadata, metadata

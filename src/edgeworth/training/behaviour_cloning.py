@@ -1,6 +1,6 @@
 """Behaviour cloning: a negotiating network that learns to make the moves that people made, read top to bottom.
 
-People's dialogues, as moves of the game (`games/bargaining/dialogue_moves.py`), are replayed by the rules. Before each move, what its
+People's dialogues, as moves of the game (`dialogues/moves.py`), are replayed by the rules. Before each move, what its
 speaker could know is recorded from that speaker's seat, as a network sees it in play. Then the network learns to give these moves a high
 probability:
 
@@ -35,9 +35,9 @@ from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape, Reading, first_parameters
 from edgeworth.agents.trained_network import GAME
 from edgeworth.config import BargainingConfig, load_yaml
+from edgeworth.dialogues.moves import DialogueMoves
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.dialogue_moves import TalkMoves
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER
 from edgeworth.runlog import STEP, Checkpoint, Line
@@ -115,7 +115,7 @@ class Samples(NamedTuple):
     """The number of the dialogue that a move belongs to."""
 
 
-def replay(talks: Sequence[TalkMoves], game: BargainingConfig) -> Samples:
+def replay(talks: Sequence[DialogueMoves], game: BargainingConfig) -> Samples:
     """Replay dialogues, all of them side by side, and record every move from its speaker's seat."""
     longest = max((len(talk.moves) for talk in talks), default=0)
     if longest == 0:

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.design_prompt import load_design_prompt
+from edgeworth.dialogues.hint_prompt import AGREES_FROM, load_hint_prompt
 from edgeworth.errors import DataError
-from edgeworth.games.bargaining.hint_prompt import AGREES_FROM, load_hint_prompt
 from edgeworth.llm.prompt import Prompt
 from edgeworth.progress import Progress, silent
 from edgeworth.training import pocket_hints, pocket_mechanisms

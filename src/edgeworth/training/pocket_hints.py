@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from edgeworth import catalog
 from edgeworth.agents.hints.bayes import planned_hints
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.hint_prompt import batch_variables, load_hint_prompt
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.contexts import Triple, own_sides
-from edgeworth.games.bargaining.hint_prompt import batch_variables, load_hint_prompt
+from edgeworth.games.bargaining.history import ACTS_WITH_SHARE
 from edgeworth.games.bargaining.state import VIEW
-from edgeworth.games.bargaining.talks import ACTS_WITH_SHARE
 from edgeworth.games.bargaining.vocabulary import AGREE, INSIST, ONGOING, UTILITY_LIMIT
 from edgeworth.protocol import Rejection
 from edgeworth.seeding import generator, hash_rows

@@ -20,8 +20,7 @@ from edgeworth.envs.hint_injector import HintFeed, provider_of
 from edgeworth.errors import DataError
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.outputs import Outputs
-from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
+from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW, Outputs
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, SELECTIONS_MATCHED
 from edgeworth.training.fused.order import env_seeds
 from edgeworth.training.learner import Metrics, State, close_provider, episode_metrics

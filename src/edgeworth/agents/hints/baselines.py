@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.negotiators.boxed import Boxed
+from edgeworth.agents.negotiators.bundled import Bundled
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import HINT_FEATURES, write_random_hints
@@ -57,15 +57,15 @@ class Expert:
     """A run folder or a checkpoint; by default the bundled expert for this game."""
 
     @cached_property
-    def negotiator(self) -> Learned | Boxed:
+    def negotiator(self) -> Learned | Bundled:
         """The trained negotiator, read once."""
-        return Boxed() if self.checkpoint is None else Learned(self.checkpoint)
+        return Bundled() if self.checkpoint is None else Learned(self.checkpoint)
 
     @property
     def counters(self) -> Mapping[str, int | str]:
         """Whose move is suggested."""
         expert = self.negotiator
-        return {"expert": f"in the box: {', '.join(expert.names)}" if isinstance(expert, Boxed) else str(self.checkpoint)}
+        return {"expert": f"in the box: {', '.join(expert.names)}" if isinstance(expert, Bundled) else str(self.checkpoint)}
 
     def check(self, batch: BargainingBatch) -> None:
         self.negotiator.check(batch)

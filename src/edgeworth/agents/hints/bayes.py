@@ -19,10 +19,9 @@ from edgeworth.agents.hints.advice import AdviceBook
 from edgeworth.errors import InvalidContext
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import acceptance_chances, bayes_plan, check_silent_partner
-from edgeworth.games.bargaining.contexts import Context, Triple
+from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.hints import Hint, Hints
 from edgeworth.games.bargaining.state import VIEW
-from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
 from edgeworth.protocol import Reason, Rejection
 

@@ -24,13 +24,19 @@ from numpy.typing import NDArray
 from edgeworth.agents.hints.advice import hints_of
 from edgeworth.agents.hints.plan_tree import Place, PlanTree
 from edgeworth.agents.questions import ask_once, client_for, judged
+from edgeworth.dialogues.hint_prompt import (
+    AGREES_FROM,
+    batch_variables,
+    hint_schema,
+    hint_variables,
+    legal_json_schema,
+    load_hint_prompt,
+    rules_words,
+)
 from edgeworth.errors import FallbackUsed, InvalidOption, ModelUnavailable
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.hint_prompt import AGREES_FROM, batch_variables, hint_variables, load_hint_prompt, rules_words
-from edgeworth.games.bargaining.hint_reply import hint_schema, legal_json_schema
+from edgeworth.games.bargaining.contexts import Triple, triple_of
 from edgeworth.games.bargaining.hints import Hint, Hints
-from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.llm.client import Client, Counted, Failure, Messages, Reply, Sampling
 from edgeworth.llm.prompt import Prompt
 from edgeworth.llm.retry import WORTH_RETRYING

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.hints.llm import LanguageModelHints
 from edgeworth.agents.hints.plan_tree import wanted_order
-from edgeworth.agents.negotiators.greedy import Greedy
+from edgeworth.agents.negotiators.scripted import Greedy
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.hints.advice import AdviceBook
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.contexts import Triple, triple_of
 from edgeworth.games.bargaining.hints import Hint
+from edgeworth.games.bargaining.history import History
 from edgeworth.games.bargaining.state import HISTORY_LINE
-from edgeworth.games.bargaining.talks import History, triple_of
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, INSIST, ITEM_TYPES, PARTNER, PROPOSE, UTILITY_LIMIT
 from edgeworth.protocol import Reason, Rejection
 

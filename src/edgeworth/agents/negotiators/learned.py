@@ -1,8 +1,8 @@
-"""Learned negotiator: plays a trained network from a checkpoint, at its likeliest move or drawn from its probabilities.
+"""Learned negotiator: plays a trained network from a checkpoint; and negotiators by name or path.
 
-A network that was trained with hints asks the same provider, at the same cadence, when it plays; another may be named instead. A network
-reads pools on the scale of the largest count it was trained for, so it plays any game with that largest count, whatever its turns,
-partner or prices. Those in the box are in `boxed.py`.
+It makes the network's likeliest move, or one drawn from its probabilities. A network that was trained with hints asks the same provider,
+at the same interval, when it plays; another may be named instead. A network reads pools on the scale of the largest count it was trained
+for, so it plays any game with that largest count, whatever its turns, partner or prices. Bundled networks are in `bundled.py`.
 """
 
 from __future__ import annotations
@@ -10,25 +10,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth import catalog
+from edgeworth.agents.negotiators.negotiator import Moves, Negotiator
 from edgeworth.agents.network.player import Outlook, batch_uniforms
 from edgeworth.agents.trained_network import PlaysNetwork
 from edgeworth.config import HintConfig
 from edgeworth.envs.hint_injector import HintFeed, provider_of
-from edgeworth.errors import InvalidOption
+from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.games.bargaining.hints import HintProvider
 from edgeworth.games.bargaining.legality import STATES_SHARE
-from edgeworth.games.bargaining.state import BASE_FEATURES
+from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
 
 Situations = tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.int32]]
 """Features, legal acts and pools."""
+NETWORKS = ("human_clone", "learned", "self_play")
+"""Negotiators of the catalog that are networks."""
 
 
 def chances(outlook: Outlook, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -40,7 +44,7 @@ def chances(outlook: Outlook, acts: NDArray[np.int64], shares: NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Learned(PlaysNetwork):
-    """Does what it was trained to do."""
+    """Plays the network of a checkpoint."""
 
     hint: str | None = None
     """A hint provider other than the one it was trained with."""
@@ -55,7 +59,7 @@ class Learned(PlaysNetwork):
 
     @cached_property
     def provider(self) -> HintProvider | None:
-        """Who gives its hints, if anybody does."""
+        """The provider of its hints, if it has one."""
         trained = self.network.facts["hints"]
         mode, options = (trained["mode"], trained["options"]) if self.hint is None else (self.hint, self.hint_options)
         return None if mode == "none" else provider_of(mode, options)
@@ -77,7 +81,7 @@ class Learned(PlaysNetwork):
             )
 
     def close(self) -> None:
-        """Let go of what the giver of its hints holds."""
+        """Release what its hint provider holds."""
         close = getattr(self.provider, "close", None)
         if close is not None:
             close()
@@ -103,10 +107,32 @@ class Learned(PlaysNetwork):
             feed = self._feed(batch, self.provider)
             feed.ask()
             features[:, BASE_FEATURES:] = feed.features
-        return features, batch.masks, batch.views[:, :3]
+        return features, batch.masks, batch.views[:, VIEW["counts"]]
 
     def _feed(self, batch: BargainingBatch, provider: HintProvider) -> HintFeed:
         """The hints beside a batch; kept while the same batch is played on, since a held hint is that of the move before."""
         if not self._feeds or self._feeds[0].batch is not batch:
             self._feeds[:] = [HintFeed(batch, provider, self.cadence)]
         return self._feeds[0]
+
+
+def is_learned(name: str) -> bool:
+    """Whether a name means a network: a bundled one, or one by its path."""
+    return name in NETWORKS or name not in catalog.NEGOTIATORS
+
+
+def negotiator_of(name: str, sampled: bool = False, hint: str | None = None) -> Negotiator:
+    """The negotiator of this name or path; only a learned one can be sampled or be given other hints."""
+    if name not in catalog.NEGOTIATORS:
+        if "/" not in name and not Path(name).exists():
+            known = [*catalog.NEGOTIATORS, "or the path of a checkpoint"]
+            raise UnknownName("negotiator", name, known)
+        return Learned(name, sampled, hint)
+    kind = catalog.resolve("negotiator", name)
+    if name in NETWORKS:
+        network: Negotiator = kind(hint=hint, **({"sampled": True} if sampled else {}))
+        return network
+    if sampled or hint is not None:
+        raise InvalidOption(f"{'--sampled' if sampled else '--hint'} is for learned negotiators; {name} plays by a rule.")
+    negotiator: Negotiator = kind()
+    return negotiator

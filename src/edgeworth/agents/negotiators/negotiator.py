@@ -1,4 +1,4 @@
-"""What a negotiator is: someone who chooses a move for every episode of a batch.
+"""What a negotiator is: it chooses a move for every episode of a batch.
 
 A blind negotiator reads `batch.views` and `batch.masks` only, which hold what the agent may know; the contract tests check that
 changing the partner's utilities does not change its choice. One that sets `knows_partner` may read the truth in `batch.state`.
@@ -23,15 +23,5 @@ class Negotiator(Protocol):
     knows_partner: ClassVar[bool]
 
     def choose(self, batch: BargainingBatch) -> Moves:
-        """A legal move for every episode; what it says for one that has ended is not read."""
+        """A legal move for every episode; its choice for one that has ended is not read."""
         ...
-
-
-def pools(batch: BargainingBatch) -> NDArray[np.int64]:
-    """What there is to divide in every episode."""
-    return batch.views[:, 0:3].astype(np.int64)
-
-
-def can_agree(batch: BargainingBatch) -> NDArray[np.bool_]:
-    """Where the partner has an offer standing."""
-    return np.asarray(batch.masks[:, 2] == 1)

@@ -14,8 +14,7 @@ from edgeworth.agents.network.layers import Scratch
 from edgeworth.agents.policy_layout import ACTS
 from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled, compiled_bare, compiled_within
 from edgeworth.games.bargaining.legality import STATES_SHARE
-from edgeworth.games.bargaining.purposes import AGENT_ACT, AGENT_SHARE, PARTNER_ACT, PARTNER_SHARE
-from edgeworth.games.bargaining.vocabulary import AGENT
+from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_ACT, AGENT_SHARE, PARTNER_ACT, PARTNER_SHARE
 from edgeworth.seeding import THIRD_BITS, THIRD_MASK, draw
 
 NEVER = np.float32(-1e9)

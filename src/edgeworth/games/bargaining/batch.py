@@ -1,7 +1,7 @@
 """A batch of bargaining episodes: the arrays, and the calls of the compiled rules on them.
 
-Environments, trainers and searches all stand on this one object. Its arrays are allocated once and written in place; with `out` a call
-writes what it shows into other arrays, for environments that hand them to their users.
+Environments, trainers and searches all use this one object. State and reports are allocated once and written in place; what a step or a
+reset shows (views and masks) is written into fresh arrays, so that a caller may keep them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,30 +18,25 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext, InvalidOption
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
-from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, LEGAL, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
-from edgeworth.games.bargaining.outputs import Outputs
-from edgeworth.games.bargaining.partners.named import partner_of
-from edgeworth.games.bargaining.partners.outside import OutsidePartner, Seated
-from edgeworth.games.bargaining.payoffs import REWARD_PARTS
-from edgeworth.games.bargaining.state import (
-    BASE_FEATURES,
-    EPISODE,
-    RULES,
-    SOLO,
-    VIEW,
-    rules_record,
-)
+from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
+from edgeworth.games.bargaining.moves import REWARD_PARTS, write_reward_parts
+from edgeworth.games.bargaining.partners.population import partner_of
+from edgeworth.games.bargaining.partners.program import OutsidePartner, Seated
+from edgeworth.games.bargaining.state import BASE_FEATURES, EPISODE, HISTORY_LINE, VIEW, Outputs, rules_record
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, ONGOING, PARTNER, UTILITY_LIMIT
 from edgeworth.seeding import seed_streams, slot_seeds
 from edgeworth.validation import build
 
 NO_CONTEXTS = np.zeros((0, 9), np.int16)
+NO_HISTORIES = np.zeros((0, 0, HISTORY_LINE), np.int8)
+Actions = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Acts (N,) and shares (N, 3)."""
 
 
 class BargainingBatch:
     """`size` episodes played side by side, each with a seed of its own."""
 
-    def __init__(self, config: BargainingConfig, size: int, two_player: bool = False) -> None:
+    def __init__(self, config: BargainingConfig, size: int, two_player: bool = False, keeps_histories: bool = False) -> None:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise InvalidOption(f"The number of environments is {size!r}; expected a whole number, 1 or more.")
         source: ContextSource = build(catalog.resolve("context source", config.contexts), config.context_options, config.contexts)
@@ -53,34 +47,33 @@ class BargainingBatch:
         self.partners = partner.programs(config)
         self.table: ContextTable = NO_CONTEXTS if table is None else table
         self.started = False
-        self.solo: NDArray[np.void] | None = np.zeros(1, SOLO) if size == 1 else None
-        self.state, self.rules = np.zeros(size, EPISODE), np.zeros(1, RULES)
-        self._allocate(size)
-        self._bind_solo()
-        self.rules[0] = rules_record(config, self.max_count, from_table=table is not None, two_player=two_player)[0]
+        self._history_turns = config.max_turns if keeps_histories else 0
+        self.rules = rules_record(config, self.max_count, from_table=table is not None, two_player=two_player)
+        self._hold(np.zeros(size, EPISODE))
         if config.normalize and table is not None:
             self._refuse_worthless(table)
         self.outside: Seated | None = partner.seated(self) if isinstance(partner, OutsidePartner) else None
 
-    def _allocate(self, size: int) -> None:
-        self.size = size
-        self.everybody = np.ones(size, np.bool_)
-        self._take(Outputs.of(size, turns=0))
+    def _hold(self, state: NDArray[np.void]) -> None:
+        """Take these episodes, with outputs of their own."""
+        self.state, self.size = state, len(state)
+        self.everybody = np.ones(self.size, np.bool_)
+        self.outputs = Outputs.zeros(self.size, self._history_turns)
 
-    def _take(self, outputs: Outputs) -> None:
-        self.outputs = outputs
-        self.reports, self.views, self.masks = outputs.reports, outputs.views, outputs.masks
+    @property
+    def reports(self) -> NDArray[np.void]:
+        """The results of the last step."""
+        return self.outputs.reports
 
-    def _bind_solo(self) -> None:
-        """Let the arrays of a batch of one be parts of its single record."""
-        if self.solo is not None:
-            self.state, self.rules = self.solo["episode"], self.solo["rules"]
-            views, masks = self.solo["seen"], self.solo["mask"]
-            self._take(self.outputs._replace(reports=self.solo["report"], views=views, masks=masks))
+    @property
+    def views(self) -> NDArray[np.int32]:
+        """What each agent may know now, in the columns of `state.VIEW`."""
+        return self.outputs.views
 
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        self.__dict__.update(attributes)
-        self._bind_solo()
+    @property
+    def masks(self) -> NDArray[np.int8]:
+        """The acts that are legal for each agent now."""
+        return self.outputs.masks
 
     def seed(self, seeds: int | Sequence[int | None] | None, chosen: NDArray[np.bool_] | None = None) -> None:
         """Give every chosen slot a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
@@ -95,22 +88,23 @@ class BargainingBatch:
         self.state["stream"][where] = streams[where]
         self.state["episode"][where] = 0
 
-    def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None, out: Outputs | None = None) -> None:
-        """Begin the next episode of all, or of the chosen ones; with one row of context per slot, or drawn.
-
-        What is shown goes to `out` from here on, where it is given; the arrays before it stay as they are.
-        """
+    def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None) -> None:
+        """Begin the next episode of all, or of the chosen ones; with one row of context per slot, or drawn."""
         if len(contexts):
             self.check_contexts(contexts)
-        if out is not None:
-            self._take(out)
-        everybody = self.everybody if chosen is None else chosen
-        rules.reset_batch(
-            self.state, self.rules, self.partners, self.table, contexts, everybody, self.views, self.masks, self.outputs.histories
-        )
+        chosen = self.everybody if chosen is None else chosen
+        rules.reset_batch(self.state, self.rules, self.partners, self.table, contexts, chosen)
         self.started = True
-        if self.outside is not None and self._hear(self.outside, everybody):
-            rules.show_batch(self.state, self.rules, *self._shown(self.outputs))
+        self._ask_partner(chosen)
+        self.outputs = Outputs.zeros(self.size, self._history_turns)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Bring what the agents may know up to date with the state, in place."""
+        self._show(self.outputs)
+
+    def _show(self, out: Outputs) -> None:
+        rules.view_batch(self.state, self.rules, AGENT, out.views, out.masks, out.histories)
 
     def check_contexts(self, contexts: ContextTable) -> None:
         """Refuse contexts that this batch cannot play."""
@@ -138,74 +132,61 @@ class BargainingBatch:
                     f"Context {contexts[worthless[0]].tolist()} (row {worthless[0]}) cannot be normalised: a side values nothing in it."
                 )
 
-    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: int = rules.NEVER, out: Outputs | None = None) -> None:
-        """One step of every episode, or an error before anything has changed; `out` as in `reset`."""
+    def step(self, acts: NDArray[np.int64], shares: NDArray[np.int64], autoreset: int = rules.NEVER) -> None:
+        """One step of every episode, or an error before anything has changed."""
         self._refuse_before_reset()
-        out = self.outputs if out is None else out
-        if self.outside is not None:
-            self._step_with(self.outside, acts, shares, out, autoreset)
-        else:
-            illegal = rules.step_batch(self.state, self.rules, self.partners, self.table, acts, shares, *out, autoreset)
+        charges, over, out = np.empty(self.size), np.empty(self.size, np.bool_), Outputs.empty(self.size, self._history_turns)
+
+        def run(half: int) -> None:
+            game = self.state, self.rules, self.partners, self.table
+            illegal = rules.step_batch(*game, acts, shares, charges, over, *out, autoreset, half)
             if illegal != rules.ALL_LEGAL:
                 raise self.illegal_action(illegal, AGENT, int(acts[illegal]), shares[illegal])
-        self._take(out)
 
-    def _step_with(self, partner: Seated, acts: NDArray[np.int64], shares: NDArray[np.int64], out: Outputs, autoreset: int) -> None:
-        """The step of `rules.step_batch` with a partner outside the rules: one call of it for the replies, one for openings."""
-        charges, begun, before = np.empty(self.size), np.empty(self.size, np.bool_), self._bytes().copy()
-        game = self.state, self.rules, self.partners, self.table
-        illegal = rules.move_agents(*game, acts, shares, charges, begun, autoreset)
-        if illegal != rules.ALL_LEGAL:
-            raise self.illegal_action(illegal, AGENT, int(acts[illegal]), shares[illegal])
-        try:
-            self._hear(partner, self.everybody)
-            rules.close_step(*game, charges, begun, *out, autoreset)
-            if autoreset == rules.SAME_STEP and self._hear(partner, out.ended):
-                rules.show_batch(self.state, self.rules, *self._shown(out))
-        except BaseException:
-            self._bytes()[:] = before
-            raise
+        if self.outside is None:
+            run(rules.WHOLE)
+        else:
+            before = self._bytes().copy()
+            try:
+                run(rules.MOVES)
+                self._ask_partner(self.everybody)
+                run(rules.CLOSE)
+                if autoreset != rules.NEVER and self._ask_partner(out.ended if autoreset == rules.SAME_STEP else over):
+                    self._show(out)
+            except BaseException:
+                self._bytes()[:] = before
+                raise
+        self.outputs = out
 
-    def _hear(self, partner: Seated, chosen: NDArray[np.bool_]) -> bool:
-        """Let a partner outside the rules move in the chosen episodes where it is its turn; whether there was any."""
+    def _ask_partner(self, chosen: NDArray[np.bool_]) -> bool:
+        """Make the moves of a partner outside the rules in the chosen episodes where it is its turn; whether there were any."""
+        if self.outside is None or self.rules[0]["two_player"]:
+            return False
         state = self.state
         waiting = chosen & (state["outcome"] == ONGOING) & ((state["opener"] + state["turn"]) % 2 == PARTNER)
-        if self.rules[0]["two_player"] or not waiting.any():
+        if not waiting.any():
             return False
         part = self.over(self._bytes()[waiting].view(EPISODE))
-        part.move(PARTNER, *partner.reply(part))
+        part.move(PARTNER, *self.outside.reply(part))
         self._bytes()[waiting] = part._bytes()
         return True
 
     def _bytes(self) -> NDArray[np.void]:
-        """The episodes without their fields, one by one of which NumPy would copy them otherwise."""
+        """The episodes as plain bytes; NumPy copies records field by field otherwise."""
         return self.state.view(np.dtype((np.void, EPISODE.itemsize)))
-
-    def _shown(self, out: Outputs) -> tuple[NDArray[np.bool_], NDArray[np.int32], NDArray[np.int8], NDArray[np.int8]]:
-        return out.spoken, out.views, out.masks, out.histories
 
     def _refuse_before_reset(self) -> None:
         if not self.started:
-            raise EpisodeOver("The talks have not begun; call reset() first.")
-
-    def step_single(self, act: int, share: Sequence[int]) -> None:
-        """The step of a batch of one, with little to unpack."""
-        self._refuse_before_reset()
-        if self.outside is not None:
-            self.step(np.array([act], np.int64), np.array([share], np.int64))
-            return
-        a, b, c = share
-        if rules.step_single(self.solo, self.partners, act, a, b, c) != LEGAL:
-            raise self.illegal_action(0, AGENT, act, share)
+            raise EpisodeOver("The negotiation has not begun; call reset() first.")
 
     def reward_parts(self) -> dict[str, float]:
         """The parts of the last reward in a batch of one, by name."""
         parts = np.empty(len(REWARD_PARTS))
-        rules.single_reward_parts(self.solo, parts)
+        write_reward_parts(self.state[0], self.rules[0], float(self.reports["charge"][0]), parts)
         return dict(zip(REWARD_PARTS, parts.tolist(), strict=True))
 
     def move(self, side: int, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One move of one side in every episode, or an error before anything has changed; returns what each move cost at once."""
+        """One move of one side in every episode, or an error before anything has changed; returns the immediate cost of each."""
         self._refuse_before_reset()
         charges = np.zeros(self.size)
         illegal = rules.move_batch(self.state, self.rules, side, acts, shares, charges)
@@ -213,8 +194,8 @@ class BargainingBatch:
             raise self.illegal_action(illegal, side, int(acts[illegal]), shares[illegal])
         return charges
 
-    def replies(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What each episode's partner says now; of the state, only its memory changes."""
+    def replies(self) -> Actions:
+        """What each episode's partner would reply now; of the state, only its memory changes."""
         if self.outside is not None:
             return self.outside.reply(self)
         acts, shares = np.empty(self.size, np.int64), np.empty((self.size, 3), np.int64)
@@ -225,7 +206,7 @@ class BargainingBatch:
         """What one side may know of every episode, and its mask, in fresh arrays."""
         self._refuse_before_reset()
         views, masks = np.empty_like(self.views), np.empty_like(self.masks)
-        rules.view_batch(self.state, self.rules, side, views, masks)
+        rules.view_batch(self.state, self.rules, side, views, masks, NO_HISTORIES)
         return views, masks
 
     def final_features(self) -> NDArray[np.float32]:
@@ -243,8 +224,7 @@ class BargainingBatch:
     def over(self, state: NDArray[np.void]) -> BargainingBatch:
         """A batch of these episodes under the same rules and partners, writing to `state` in place."""
         part = copy.copy(self)
-        part.state, part.solo = state, None
-        part._allocate(len(state))
+        part._hold(state)
         part.started = True
         return part
 
@@ -267,7 +247,7 @@ class BargainingBatch:
             return np.asarray(self.table[:, :3].min(axis=0), np.int16)
         return np.full(3, self.config.min_count, np.int16)
 
-    def random_actions(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def random_actions(self) -> Actions:
         """A legal action for every episode, drawn from its own randomness."""
         self._refuse_before_reset()
         acts, shares = np.empty(self.size, np.int64), np.empty((self.size, 3), np.int64)

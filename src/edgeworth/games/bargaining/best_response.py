@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context, Triple
+from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.frontier import all_shares
-from edgeworth.games.bargaining.partners.outside import check_answers_alike
-from edgeworth.games.bargaining.partners.program import RANDOM
-from edgeworth.games.bargaining.talks import Move, triple_of
+from edgeworth.games.bargaining.history import Move
+from edgeworth.games.bargaining.partners.program import RANDOM, check_answers_alike
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, BUDGET, DISAGREE, END, INSIST, ONGOING, PARTNER, PROPOSE, Side
 
 States = NDArray[np.void]

@@ -21,12 +21,11 @@ from edgeworth.compiled import Array, Int, Real, compiled, compiled_apart
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.bounds import check_threshold_partners, still_there, survival
-from edgeworth.games.bargaining.contexts import Context, Triple
+from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.frontier import all_shares
+from edgeworth.games.bargaining.moves import meets
 from edgeworth.games.bargaining.partners.program import KEEP_ALL, LEAVE_ONE, TIME_DEPENDENT, WALK_AWAY
-from edgeworth.games.bargaining.payoffs import meets
 from edgeworth.games.bargaining.prior import partner_types, uniform_types
-from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.games.bargaining.vocabulary import BUDGET, Act
 
 SILENT_COUNTERS = (LEAVE_ONE, KEEP_ALL)

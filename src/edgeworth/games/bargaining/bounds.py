@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.partners.counters import least_above, prepare_counter
+from edgeworth.games.bargaining.moves import in_reward_units, meets, points_needed, worth
+from edgeworth.games.bargaining.partners.concession import least_above
+from edgeworth.games.bargaining.partners.heuristic import prepare_counter
 from edgeworth.games.bargaining.partners.program import HEURISTIC, TIME_DEPENDENT, WALK_AWAY
-from edgeworth.games.bargaining.payoffs import in_reward_units, meets, points_needed, worth
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER
 
 THRESHOLD_KINDS = (HEURISTIC, WALK_AWAY, TIME_DEPENDENT)

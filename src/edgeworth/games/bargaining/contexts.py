@@ -96,6 +96,12 @@ def array_of(values: object) -> NDArray[Any]:
         return np.empty((), object)
 
 
+def triple_of(values: NDArray[np.generic] | Sequence[int]) -> Triple:
+    """Three numbers as plain integers."""
+    a, b, c = (int(v) for v in values)
+    return (a, b, c)
+
+
 def checked_triple(name: str, values: object, limit: int) -> Triple:
     """Three whole numbers from 0 to the limit, or an error that says what arrived."""
     array = array_of(values)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.games.bargaining.contexts import Context, Triple
-from edgeworth.games.bargaining.talks import triple_of
+from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from edgeworth.compiled import Array, Flag, Int, compiled
 from edgeworth.games.bargaining.legality import LEGAL_ACTS, STATES_SHARE
-from edgeworth.games.bargaining.purposes import HINT
+from edgeworth.games.bargaining.state import COUNTS_AT, TURNS_AT
 from edgeworth.games.bargaining.vocabulary import (
     COUNT_LIMIT,
+    HINT,
     ITEM_NAMES,
     PARTNER,
     PROPOSE,
@@ -34,9 +35,6 @@ FEATURE_NAMES = (
     "available",
 )
 SHARE_COLUMN, CONFIDENCE_COLUMN, AVAILABLE_COLUMN, AGE_COLUMN = 5, 8, 9, 10
-
-COUNTS_COLUMN, TURNS_COLUMN = 0, 16
-"""Where a view holds the pool and the turns that remain; see `state.VIEW`."""
 
 RANDOM_CONFIDENCE = 0.5
 STATED = np.array([[0] * 5, STATES_SHARE])
@@ -69,7 +67,7 @@ def find_due(views: Array, masks: Array, max_turns: Int, since: Array, k: Int, d
         e = np.uint64(i)
         asked = np.int64(masks[e, PROPOSE] != 0)
         if k > 1:
-            made = np.uint64((max_turns - views[e, TURNS_COLUMN]) >> 1)
+            made = np.uint64((max_turns - views[e, TURNS_AT]) >> 1)
             asked &= np.int64(since[made] == 0)
         due[e] = asked == 1
         number += asked
@@ -90,12 +88,12 @@ def write_hint_features(views: Array, masks: Array, acts: Array, shares: Array, 
         if given[e]:
             fine = (confidences[e] >= 0.0) & (confidences[e] <= 1.0)
             for k in range(3):
-                fine &= (shares[e, k] >= 0) & (shares[e, k] <= views[e, COUNTS_COLUMN + k])
+                fine &= (shares[e, k] >= 0) & (shares[e, k] <= views[e, COUNTS_AT + k])
             act = np.uint64(acts[e])
             if fine and act < np.uint64(5) and masks[e, act]:
                 features[e, act] = np.float32(1.0)
                 for k in range(3):
-                    features[e, SHARE_COLUMN + k] = PARTS[np.uint64(shares[e, k]), np.uint64(views[e, COUNTS_COLUMN + k])]
+                    features[e, SHARE_COLUMN + k] = PARTS[np.uint64(shares[e, k]), np.uint64(views[e, COUNTS_AT + k])]
                 features[e, CONFIDENCE_COLUMN] = confidences[e]
                 features[e, AVAILABLE_COLUMN] = np.float32(1.0)
             else:
@@ -146,5 +144,5 @@ def extend_features(
         for column in range(HINT_FEATURES):
             features[e, column] = before[e, column] if held else given[e, column]
         if with_age:
-            made = np.uint64((max_turns - views[e, TURNS_COLUMN]) >> 1)
+            made = np.uint64((max_turns - views[e, TURNS_AT]) >> 1)
             features[e, AGE_COLUMN] = np.float32(since[made]) / np.float32(k) * features[e, AVAILABLE_COLUMN]

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.contexts import Triple, triple_of
 from edgeworth.games.bargaining.hint_features import CONFIDENCE_COLUMN, HINT_FEATURES, SHARE_COLUMN, write_hint_features
-from edgeworth.games.bargaining.talks import triple_of
 from edgeworth.games.bargaining.vocabulary import END, ITEM_NAMES, PROPOSE, Act
 from edgeworth.protocol import Reason, Rejection
 

@@ -1,7 +1,7 @@
-"""The start of an episode: a context, a partner, and who speaks first, each drawn by the seed.
+"""The start of an episode: a context, a partner, and who moves first, each drawn by the seed.
 
-A partner that opens makes its counter-offer at once, so every episode the agent sees is one in which it can act. The opening of a partner
-outside the rules is left to be made by the batch.
+A partner that opens makes its counter-offer at once, so the agent can act in every episode it sees. The batch makes the opening of a
+partner outside the rules.
 """
 
 from __future__ import annotations
@@ -9,16 +9,25 @@ from __future__ import annotations
 import numpy as np
 
 from edgeworth.compiled import Array, Int, Record, compiled
-from edgeworth.games.bargaining.moves import move, record
+from edgeworth.games.bargaining.moves import move, record, worth
 from edgeworth.games.bargaining.partners.program import HEURISTIC, OUTSIDE, WALK_AWAY
 from edgeworth.games.bargaining.partners.reply import partner_reply, prepare_partner
-from edgeworth.games.bargaining.payoffs import worth
-from edgeworth.games.bargaining.purposes import COUNTS, OPENER, PARTNER_CHOICE, UTILITIES
-from edgeworth.games.bargaining.vocabulary import AGENT, ONGOING, PARTNER, PROPOSE, UNSAID, UTILITY_LIMIT
+from edgeworth.games.bargaining.vocabulary import (
+    AGENT,
+    COUNTS,
+    ONGOING,
+    OPENER,
+    PARTNER,
+    PARTNER_CHOICE,
+    PROPOSE,
+    UNSAID,
+    UTILITIES,
+    UTILITY_LIMIT,
+)
 from edgeworth.seeding import below, draw, stream_key, third_below, unit
 
 DRAWN = 2
-"""Value of `opens` that lets the seed decide who speaks first."""
+"""Value of `opens` that lets the seed decide who moves first."""
 UTILITY_LEVELS = UTILITY_LIMIT + 1
 
 
@@ -35,7 +44,7 @@ def draw_context(s: Record, r: Record, table: Array) -> None:
 
 @compiled
 def place_context(s: Record, row: Array) -> None:
-    """Lay out a given context: nine numbers, counts and both sides' utilities."""
+    """Write a given context: nine numbers, counts and both sides' utilities."""
     for k in range(3):
         s.counts[k] = row[k]
         s.utilities[AGENT, k] = row[3 + k]
@@ -88,8 +97,8 @@ def draw_partner(s: Record, partners: Array) -> Int:
 
 
 @compiled
-def clear_talks(s: Record) -> None:
-    """Forget the talks and work out what the pool is worth to each side."""
+def clear_negotiation(s: Record) -> None:
+    """Clear the moves of the last episode and work out what the pool is worth to each side."""
     for side in range(2):
         s.maximum[side] = worth(s, side, s.counts[0], s.counts[1], s.counts[2])
         s.offered[side] = 0
@@ -106,9 +115,9 @@ def clear_talks(s: Record) -> None:
 
 
 @compiled
-def open_talks(s: Record, r: Record, partners: Array) -> None:
-    """Begin the talks: clear the table, and let the partner speak if it opens."""
-    clear_talks(s)
+def open_negotiation(s: Record, r: Record, partners: Array) -> None:
+    """Draw the partner and the opener, and make the partner's first move if it opens."""
+    clear_negotiation(s)
     s.partner = draw_partner(s, partners)
     p = partners[np.uint64(s.partner)]
     prepare_partner(s, p)
@@ -140,8 +149,8 @@ def open_with_counter(s: Record) -> None:
 
 @compiled
 def begin_episode(s: Record, r: Record, partners: Array, table: Array) -> None:
-    """The seed's next episode: a new key, a new context, new talks."""
+    """The seed's next episode: a new key, a new context, a new negotiation."""
     s.key = stream_key(s.stream, s.episode)
     s.episode += np.uint64(1)
     draw_context(s, r, table)
-    open_talks(s, r, partners)
+    open_negotiation(s, r, partners)

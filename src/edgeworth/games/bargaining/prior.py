@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from edgeworth.errors import InvalidContext, InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, Triple
-from edgeworth.games.bargaining.partners.outside import check_answers_alike
-from edgeworth.games.bargaining.partners.program import RANDOM
-from edgeworth.games.bargaining.talks import Move
+from edgeworth.games.bargaining.history import Move
+from edgeworth.games.bargaining.partners.program import RANDOM, check_answers_alike
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, LOST_TURN, UTILITY_LIMIT, Side
 
 

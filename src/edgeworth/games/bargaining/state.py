@@ -1,4 +1,4 @@
-"""What the rules read and write: one record per episode, one for the rules in force, one per partner.
+"""The records that the rules read and write: one per episode, one for the rules in force, one per partner, one per report.
 
 A batch is an array of episode records. NumPy shows each field of it as an array over the batch (`state["counts"]` has shape (N, 3)),
 compiled code sees one episode by name (`s.counts[k]`), and a batch of one, a slice for a thread or a copy to search from are all just
@@ -8,6 +8,8 @@ Two-sided fields are indexed by side: 0 the agent, 1 the partner. An offer is al
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +41,7 @@ EPISODE = np.dtype(
         ("insisted", np.int8, (2,)),  # whether that offer came as an INSIST
         ("last_act", np.int8, (2,)),
         ("outcome", np.int8),
-        ("opener", np.int8),  # the side that speaks first
+        ("opener", np.int8),  # the side that moves first
         ("history", np.int8, (TURN_LIMIT, HISTORY_LINE)),
     ],
     align=True,
@@ -54,7 +56,7 @@ RULES = np.dtype(
         ("sudden_end", np.float64),
         ("max_turns", np.int16),
         ("opens", np.int8),  # 0 agent, 1 partner, 2 drawn
-        ("two_player", np.bool_),  # nobody speaks for the partner
+        ("two_player", np.bool_),  # no built-in partner moves
         ("disagree_passes", np.bool_),
         ("penalty_on_illegal", np.bool_),
         ("reveal", np.bool_),
@@ -70,7 +72,7 @@ PARTNER_PROGRAM = np.dtype(
     [
         ("cumulative", np.float64),  # upper end of this member's slice of [0, 1)
         ("accept", np.int32, (TURN_LIMIT + 1,)),  # acceptance threshold by turn, basis points of its maximum
-        ("accept_insist", np.int32, (TURN_LIMIT + 1,)),  # the same for an offer that came as an INSIST
+        ("accept_insist", np.int32, (TURN_LIMIT + 1,)),  # threshold for an offer that came as an INSIST
         ("floor", np.int32),  # least it ever asks for itself, basis points
         ("patience", np.int16),
         ("kind", np.int8),
@@ -91,8 +93,6 @@ REPORT = np.dtype(
     align=True,
 )
 
-VIEW_WIDTH = 21
-"""Columns of a view (32-bit integers), what one side may know: `VIEW` names them."""
 VIEW: dict[str, slice | int] = {
     "counts": slice(0, 3),
     "my_utilities": slice(3, 6),
@@ -106,12 +106,43 @@ VIEW: dict[str, slice | int] = {
     "partner_maximum": 19,
     "i_have_offered": 20,
 }
+"""Columns of a view (32-bit integers): what one side may know."""
+VIEW_WIDTH = 21
 
-SOLO = np.dtype(
-    [("episode", EPISODE), ("rules", RULES), ("report", REPORT), ("seen", np.int32, (VIEW_WIDTH,)), ("mask", np.int8, (5,))],
-    align=True,
-)
-"""A batch of one, all in one record: a call from Python then unpacks one argument instead of ten."""
+# The first column of each part, as numbers for compiled code.
+COUNTS_AT, MY_UTILITIES_AT, PARTNER_UTILITIES_AT, PARTNER_OFFER_AT, MY_OFFER_AT = range(0, 15, 3)
+PARTNER_ACT_AT, TURNS_AT, SPOKEN_AT, MY_MAXIMUM_AT, PARTNER_MAXIMUM_AT, OFFERED_AT = range(15, VIEW_WIDTH)
+
+
+class Outputs(NamedTuple):
+    """What a step writes besides the state, one row per episode."""
+
+    reports: NDArray[np.void]
+    rewards: NDArray[np.float64]
+    ended: NDArray[np.bool_]
+    views: NDArray[np.int32]
+    masks: NDArray[np.int8]
+    final_views: NDArray[np.int32]
+    """The end of the episodes that were followed at once by the next; zeros elsewhere."""
+    histories: NDArray[np.int8]
+    """The moves so far, a line each, zeros for those to come; no rows where nobody wants them."""
+
+    @classmethod
+    def empty(cls, size: int, turns: int) -> Outputs:
+        """Arrays for a step of a batch, which writes all of them; histories of so many turns, or none."""
+        views, final_views = np.empty((2, size, VIEW_WIDTH), np.int32)  # one block, which the allocator keeps for the next step
+        histories = np.empty((size if turns else 0, turns, HISTORY_LINE), np.int8)
+        reports, masks = np.empty(size, REPORT), np.empty((size, 5), np.int8)
+        return cls(reports, np.empty(size), np.empty(size, np.bool_), views, masks, final_views, histories)
+
+    @classmethod
+    def zeros(cls, size: int, turns: int) -> Outputs:
+        """The outputs of a batch that has made no step."""
+        outputs = cls.empty(size, turns)
+        for array in outputs:
+            array[...] = np.zeros((), array.dtype)
+        return outputs
+
 
 BASE_FEATURES = 18
 """counts 3, my utilities 3, partner's utilities 3, partner's last act 5, its offer to me 3, turns left 1; all in [0, 1]."""

@@ -1,4 +1,4 @@
-"""What a side may know: the columns behind its observation, and the flat features a network reads."""
+"""What a side may know: the columns of its observation, and the flat features that a network reads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,19 @@ import numpy as np
 
 from edgeworth.arithmetic import larger
 from edgeworth.compiled import Array, Int, Real, Record, compiled
+from edgeworth.games.bargaining.state import (
+    COUNTS_AT,
+    MY_MAXIMUM_AT,
+    MY_OFFER_AT,
+    MY_UTILITIES_AT,
+    OFFERED_AT,
+    PARTNER_ACT_AT,
+    PARTNER_MAXIMUM_AT,
+    PARTNER_OFFER_AT,
+    PARTNER_UTILITIES_AT,
+    SPOKEN_AT,
+    TURNS_AT,
+)
 from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, DISAGREE, PARTNER, UNSAID, UTILITY_LIMIT
 
 
@@ -15,17 +28,17 @@ def write_view(s: Record, r: Record, side: Int, view: Array) -> None:
     other, heard, revealed, granted = 1 - side, s.last_act[1 - side], r.reveal, s.offered[1 - side]
     for k in range(3):
         count = s.counts[k]
-        view[k] = count
-        view[3 + k] = s.utilities[side, k]
-        view[6 + k] = s.utilities[other, k] if revealed else 0
-        view[9 + k] = (count - s.offer[other, k]) * granted
-        view[12 + k] = s.offer[side, k]
-    view[15] = heard if heard != UNSAID else DISAGREE
-    view[16] = r.max_turns - s.turn
-    view[17] = heard != UNSAID
-    view[18] = s.maximum[side]
-    view[19] = s.maximum[other] if revealed else 0
-    view[20] = s.offered[side]
+        view[COUNTS_AT + k] = count
+        view[MY_UTILITIES_AT + k] = s.utilities[side, k]
+        view[PARTNER_UTILITIES_AT + k] = s.utilities[other, k] if revealed else 0
+        view[PARTNER_OFFER_AT + k] = (count - s.offer[other, k]) * granted
+        view[MY_OFFER_AT + k] = s.offer[side, k]
+    view[PARTNER_ACT_AT] = heard if heard != UNSAID else DISAGREE
+    view[TURNS_AT] = r.max_turns - s.turn
+    view[SPOKEN_AT] = heard != UNSAID
+    view[MY_MAXIMUM_AT] = s.maximum[side]
+    view[PARTNER_MAXIMUM_AT] = s.maximum[other] if revealed else 0
+    view[OFFERED_AT] = s.offered[side]
 
 
 @compiled
@@ -42,15 +55,15 @@ def write_history(s: Record, lines: Array) -> None:
 def recall_view(view: Array, r: Record, s: Record) -> None:
     """Put what a view shows back into a record, for features of an episode that is gone."""
     for k in range(3):
-        s.counts[k] = view[k]
-        s.utilities[AGENT, k] = view[3 + k]
-        s.utilities[PARTNER, k] = view[6 + k]
-        s.offer[PARTNER, k] = view[k] - view[9 + k]
+        s.counts[k] = view[COUNTS_AT + k]
+        s.utilities[AGENT, k] = view[MY_UTILITIES_AT + k]
+        s.utilities[PARTNER, k] = view[PARTNER_UTILITIES_AT + k]
+        s.offer[PARTNER, k] = view[COUNTS_AT + k] - view[PARTNER_OFFER_AT + k]
     s.offered[PARTNER] = 1
-    s.last_act[PARTNER] = view[15] if view[17] else UNSAID
-    s.turn = r.max_turns - view[16]
-    s.maximum[AGENT] = view[18]
-    s.maximum[PARTNER] = view[19]
+    s.last_act[PARTNER] = view[PARTNER_ACT_AT] if view[SPOKEN_AT] else UNSAID
+    s.turn = r.max_turns - view[TURNS_AT]
+    s.maximum[AGENT] = view[MY_MAXIMUM_AT]
+    s.maximum[PARTNER] = view[PARTNER_MAXIMUM_AT]
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The words of the bargaining game: acts, outcomes, sides and the limits of its numbers.
+"""The words of the bargaining game: acts, outcomes, sides, the limits of its numbers, and the purposes of its random draws.
 
 The plain integers below each enumeration are the same values for compiled code.
 """
@@ -53,7 +53,7 @@ class Outcome(IntEnum):
     TIMED_OUT = 7
     """The last turn passed without a deal."""
     BROKEN_OFF = 8
-    """The talks ended by chance (option `sudden_end`)."""
+    """The negotiation ended by chance (option `sudden_end`)."""
 
     @property
     def is_deal(self) -> bool:
@@ -79,3 +79,17 @@ UNSAID = -1
     TIMED_OUT,
     BROKEN_OFF,
 ) = (int(outcome) for outcome in Outcome)
+
+(
+    COUNTS,
+    UTILITIES,
+    OPENER,
+    PARTNER_CHOICE,
+    PARTNER_ACT,
+    PARTNER_SHARE,
+    SUDDEN_END,
+    AGENT_ACT,
+    AGENT_SHARE,
+    HINT,
+) = range(10)
+"""What each random draw is for: the third part of its address (see `edgeworth.seeding`)."""

@@ -1,4 +1,4 @@
-"""Fills the compile cache: plays a few moves of everything that is compiled, so that the first real call starts at once."""
+"""Fills the compile cache: plays a few moves with every compiled entry point, so that the first real call starts at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.hint_features import extend_features, find_due, moves_since_asking, write_random_hints
 from edgeworth.games.bargaining.hints import hints_of_moves
 from edgeworth.games.bargaining.joint_actions import decode, encode, joint_masks
-from edgeworth.games.bargaining.partners.outside import outside_program
+from edgeworth.games.bargaining.partners.program import outside_program
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, PROPOSE
 
 
@@ -32,23 +32,19 @@ def warm_up() -> None:
     batch.features()
     batch.step(*batch.random_actions(), rules.SAME_STEP)
     batch.random_rollout(1)
-    single = BargainingBatch(BargainingConfig(), 1)
-    single.seed(0)
-    single.reset()
-    single.step_single(PROPOSE, (0, 0, 0))
-    single.reward_parts()
+    batch.reward_parts()
     warm_up_hints(batch)
-    talks = BargainingBatch(BargainingConfig(opens="agent"), 2, two_player=True)
-    talks.seed(0)
-    talks.reset()
-    talks.move(AGENT, np.zeros(2, np.int64), np.zeros((2, 3), np.int64))
-    talks.move(PARTNER, *talks.replies())
-    talks.look(AGENT)
+    two_player = BargainingBatch(BargainingConfig(opens="agent"), 2, two_player=True)
+    two_player.seed(0)
+    two_player.reset()
+    two_player.move(AGENT, np.zeros(2, np.int64), np.zeros((2, 3), np.int64))
+    two_player.move(PARTNER, *two_player.replies())
+    two_player.look(AGENT)
     warm_up_outside()
 
 
 def warm_up_outside() -> None:
-    """The same for partners outside the rules, for whom the random one stands in."""
+    """Compile what partners outside the rules need; the random partner stands in for one."""
     batch = BargainingBatch(BargainingConfig(partner="random"), 2)
     batch.outside, batch.partners = _StandIn(BargainingBatch(batch.config, 2)), outside_program(batch.config)
     batch.seed(0)
@@ -58,7 +54,7 @@ def warm_up_outside() -> None:
 
 @dataclass(frozen=True)
 class _StandIn:
-    """Says from outside what a partner of the rules would say."""
+    """Replies from outside as a partner of the rules would."""
 
     within: BargainingBatch
     sampled: bool = True
@@ -68,7 +64,7 @@ class _StandIn:
 
 
 def warm_up_hints(batch: BargainingBatch) -> None:
-    """The same for what hints need."""
+    """Compile what hints need."""
     due, since, turns = np.empty(batch.size, np.bool_), moves_since_asking(1), batch.config.max_turns
     find_due(batch.views, batch.masks, turns, since, 1, due)
     hints = hints_of_moves(batch, due, *batch.random_actions(), np.ones(batch.size, np.float32))

@@ -23,7 +23,6 @@ from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled_bare, co
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import (
     HINT_FEATURES,
-    TURNS_COLUMN,
     extend_features,
     find_due,
     moves_since_asking,
@@ -32,7 +31,7 @@ from edgeworth.games.bargaining.hint_features import (
 from edgeworth.games.bargaining.legality import write_mask
 from edgeworth.games.bargaining.opening import begin_episode
 from edgeworth.games.bargaining.rules import step_episode
-from edgeworth.games.bargaining.state import BASE_FEATURES
+from edgeworth.games.bargaining.state import BASE_FEATURES, TURNS_AT
 from edgeworth.games.bargaining.views import write_features
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, ONGOING, SELECTIONS_MATCHED
 
@@ -163,7 +162,7 @@ def draw_hints(game: Game, hints: HintState) -> None:
     r = game.rules[0]
     for i in range(game.state.shape[0]):
         e = np.uint64(i)
-        hints.views[e, TURNS_COLUMN] = r.max_turns - game.state[e].turn
+        hints.views[e, TURNS_AT] = r.max_turns - game.state[e].turn
         write_mask(game.state[e], AGENT, hints.masks[e])
     hints.drawn[0] += find_due(hints.views, hints.masks, r.max_turns, hints.since, hints.k, hints.due)
     write_random_hints(game.state, hints.due, hints.given)

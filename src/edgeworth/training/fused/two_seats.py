@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from edgeworth.agents.network.layers import NetworkArrays
 from edgeworth.compiled import Flag, Int, Real, compiled_bare, compiled_within
 from edgeworth.games.bargaining.opening import begin_episode
-from edgeworth.games.bargaining.purposes import PARTNER_CHOICE
 from edgeworth.games.bargaining.rules import charged_move
-from edgeworth.games.bargaining.vocabulary import ONGOING
+from edgeworth.games.bargaining.vocabulary import ONGOING, PARTNER_CHOICE
 from edgeworth.seeding import below, draw, unit
 from edgeworth.training.fused.rollout import Game, HintState, Progress, RolloutBuffer, asked_of, count_ended, decide, observe
 

@@ -1,11 +1,13 @@
-"""Population: a different partner every episode, drawn by weight, with some members held out.
+"""Partners by name, and populations of them: a different partner every episode, drawn by weight, with some members held out.
 
-Training draws from `members`; `split="held_out"` draws from `held_out` instead, partners never met before: how an agent does there is how
-well it generalises. The draw belongs to the episode's seed like every other.
+A name is one of the catalog's, or the path of a trained network's checkpoint. A population draws from `members` in training, and with
+`split="held_out"` from `held_out` instead, partners that training never used: the result there shows how well an agent generalises. The
+draw is made by the episode's seed like every other.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +15,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth import catalog
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption, UnknownName
-from edgeworth.games.bargaining.partners.named import partner_of
-from edgeworth.games.bargaining.partners.outside import OutsidePartner
-from edgeworth.games.bargaining.partners.program import Partner
+from edgeworth.games.bargaining.partners.program import OutsidePartner, Partner
+from edgeworth.validation import build
 
+PATH_OPTION = "checkpoint"
 SPLITS = ("train", "held_out")
+
+
+def is_path(name: object) -> bool:
+    """Whether a name that the catalog does not hold is meant as a path."""
+    return isinstance(name, str) and name != "" and ("/" in name or os.path.exists(name))
+
+
+def partner_of(name: str, options: Mapping[str, object], label: str | None = None) -> Partner:
+    """The partner that is meant, with these options."""
+    owner = f"partner {label or name}"
+    if name not in catalog.names("partner") and is_path(name):
+        if PATH_OPTION in options:
+            raise InvalidOption(f"{owner}: the path is the checkpoint; leave the option {PATH_OPTION!r} out.")
+        partner: Partner = build(catalog.load(catalog.CHECKPOINT_PARTNER), {PATH_OPTION: name, **options}, owner)
+        return partner
+    try:
+        kind = catalog.resolve("partner", name)
+    except UnknownName as error:
+        raise UnknownName("partner", name, error.known, also="the path of a checkpoint") from None
+    partner = build(kind, options, owner)
+    return partner
 
 
 @dataclass(frozen=True)
@@ -31,9 +55,9 @@ class Population:
     """
 
     members: Mapping[str, Any] = field(default_factory=lambda: {"heuristic": 1.0, "boulware": 1.0, "conceder": 1.0, "tit_for_tat": 1.0})
-    """Whom the agent meets while it learns."""
+    """The partners of training."""
     held_out: Mapping[str, Any] | None = None
-    """Whom it meets only when it is tested; by default linear and walk-away, where they are not members."""
+    """The partners of testing only; by default linear and walk-away, where they are not members."""
     split: str = "train"
     """train or held_out."""
 
@@ -47,7 +71,7 @@ class Population:
             _member(name, entry)
 
     def kept_back(self) -> Mapping[str, float | Mapping[str, object]]:
-        """The partners that are not met in training."""
+        """The partners held out of training."""
         if self.held_out is not None:
             return self.held_out
         return {name: 1.0 for name in ("linear", "walk_away") if name not in self.members}

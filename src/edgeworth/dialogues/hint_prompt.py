@@ -1,4 +1,4 @@
-"""What a language model is told of the talks: the state as the named variables of `configs/llm_prompt.txt`.
+"""Hints from a language model: the variables of its prompt (`configs/llm_prompt.txt`), and the schema of its reply.
 
 | variable | what it holds |
 |---|---|
@@ -10,6 +10,10 @@
 | `turns` | moves left, both sides together |
 | `p` | share of the whole pool's worth to it from which a partner is taken to agree |
 | `history_str` | the moves so far, oldest first, every share being that of the side that asks; capped |
+
+A reply is {"act_type": 0, "oA": [2, 0, 1], "confidence": 0.8}: an act from 0 to 4 (PROPOSE, INSIST, AGREE, DISAGREE, END), the agent's
+own share, and a number from 0 to 1. All three keys are required. AGREE and DISAGREE state no share, so their `oA` is not compared with
+the pool, and the hint has zeros there.
 """
 
 from __future__ import annotations
@@ -22,21 +26,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig, config_folder
+from edgeworth.dialogues.wording import act_name
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.partners.walk_away import WalkAway
+from edgeworth.games.bargaining.contexts import Triple, triple_of
+from edgeworth.games.bargaining.hints import Hint, forbidden
+from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, Move, history_of
+from edgeworth.games.bargaining.partners.heuristic import WalkAway
 from edgeworth.games.bargaining.state import VIEW
-from edgeworth.games.bargaining.talks import Move, act_name, history_of, triple_of
-from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, UTILITY_LIMIT, Act
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, END, ITEM_TYPES, PROPOSE, UTILITY_LIMIT, Act
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
+from edgeworth.protocol import Kind, Schema, Values, list_of, number, whole_number
 
 VARIABLES = ("rules_str", "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str")
 REQUIRED = ("counts_csv", "my_utils_csv", "last_offer_csv", "turns")
-"""Without these nobody can give good advice."""
+"""Variables without which no good hint can be given."""
 
 AGREES_FROM = 0.5
 MOST_MOVES = 8
 MOST_CHARS = 400
+
+REPLY_KEYS: dict[str, Kind] = {
+    "act_type": whole_number(PROPOSE, END),
+    "oA": list_of(ITEM_TYPES, whole_number(0)),
+    "confidence": number(0.0, 1.0),
+}
 
 
 def load_hint_prompt(path: Path | str | None = None) -> Prompt:
@@ -70,7 +83,7 @@ def hint_variables(
 
 
 def batch_variables(batch: BargainingBatch, due: NDArray[np.bool_], p: float = AGREES_FROM) -> list[dict[str, str]]:
-    """The same for the agent of every episode of a batch that is due, in order."""
+    """The variables for the agent of every episode of a batch that is due, in order."""
     points = batch.features()[:, 3:6] * UTILITY_LIMIT if batch.config.normalize else batch.views[:, VIEW["my_utilities"]]
     variables, rules = [], rules_words(batch.config)
     for slot in np.flatnonzero(due).tolist():
@@ -82,7 +95,7 @@ def batch_variables(batch: BargainingBatch, due: NDArray[np.bool_], p: float = A
 
 
 def rules_words(config: BargainingConfig) -> str:
-    """What an adviser must know of these talks beyond the usual rules."""
+    """How the rules of this game differ from the usual ones."""
     leaves = WalkAway(**config.partner_options).patience + 1 if config.partner == "walk_away" else 0
     facts = {
         f"the partner leaves at refusal {leaves}": leaves > 0,
@@ -100,3 +113,27 @@ def move_words(move: Move | Sequence[Any], counts: Triple, side: int = AGENT) ->
     speaker, act, share = move
     mine = share if share is None or speaker == side else [n - s for n, s in zip(counts, share, strict=True)]
     return " ".join(["me" if speaker == side else "partner", act_name(act), *([numbers_csv(mine)] if mine is not None else [])])
+
+
+def hint_schema(mask: NDArray[Any], caps: NDArray[Any]) -> Schema[Hint]:
+    """What a hint must be at a moment with this mask (5) and this pool (3)."""
+    return Schema("hint", REPLY_KEYS, make=_hint_of, legal=lambda values: forbidden(_hint_of(values), mask, caps))
+
+
+def legal_json_schema(mask: NDArray[Any], caps: NDArray[Any]) -> dict[str, Any]:
+    """JSON Schema that only hints of this moment meet, so that constrained decoding cannot write another."""
+    schema = hint_schema(mask, caps).json_schema()
+    schema["properties"]["act_type"] = {"type": "integer", "enum": [int(act) for act in np.flatnonzero(mask)]}
+    schema["properties"]["oA"] = {
+        "type": "array",
+        "prefixItems": [whole_number(0, int(cap)).json_schema for cap in caps],
+        "items": False,
+        "minItems": ITEM_TYPES,
+        "maxItems": ITEM_TYPES,
+    }
+    return schema
+
+
+def _hint_of(values: Values) -> Hint:
+    act = Act(values["act_type"])
+    return Hint(act, triple_of(values["oA"]) if act in ACTS_WITH_SHARE else (0, 0, 0), float(values["confidence"]))

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from edgeworth.dialogues.mentions import REST
+from edgeworth.dialogues.owners import OTHER, SPEAKER, Claim
+from edgeworth.dialogues.words import word_set
 from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.dialogue_acts.mentions import REST
-from edgeworth.games.bargaining.dialogue_acts.owners import OTHER, SPEAKER, Claim
-from edgeworth.games.bargaining.dialogue_acts.words import word_set
 
 
 class Evidence(Enum):

@@ -1,18 +1,12 @@
-"""The talks in words: moves as people say them, and a table of a whole episode."""
+"""Moves and outcomes in words, and a negotiation as a table of text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from edgeworth.games.bargaining.contexts import Context, Triple
-from edgeworth.games.bargaining.state import HISTORY_LINE
+from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
+from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.vocabulary import ITEM_NAMES, LOST_TURN, Act, Outcome, Side
-
-ACTS_WITH_SHARE = frozenset((int(Act.PROPOSE), int(Act.INSIST), int(Act.END)))
 
 OUTCOME_WORDS = {
     Outcome.ONGOING: "the talks go on",
@@ -27,55 +21,6 @@ OUTCOME_WORDS = {
 }
 
 
-class Move(NamedTuple):
-    """One move of the talks; the share is the speaker's own, None where the act states none."""
-
-    side: int
-    act: int
-    share: Triple | None
-
-
-class History(Sequence[Move]):
-    """The moves of an episode so far; kept as the rules wrote them and put into words only when they are read."""
-
-    __slots__ = ("_lines",)
-
-    def __init__(self, lines: bytes = b"") -> None:
-        self._lines = lines
-
-    def __len__(self) -> int:
-        return len(self._lines) // HISTORY_LINE
-
-    @overload
-    def __getitem__(self, index: int) -> Move: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Move, ...]: ...
-    def __getitem__(self, index: int | slice) -> Move | tuple[Move, ...]:
-        if isinstance(index, slice):
-            return tuple(self._move(i) for i in range(len(self))[index])
-        return self._move(range(len(self))[index])
-
-    def _move(self, index: int) -> Move:
-        side, act, a, b, c = self._lines[HISTORY_LINE * index : HISTORY_LINE * (index + 1)]
-        return Move(side, act, (a, b, c) if act in ACTS_WITH_SHARE else None)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, History):
-            return self._lines == other._lines
-        return isinstance(other, tuple) and tuple(self) == other
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-
-def history_of(lines: NDArray[np.int8], turns: int) -> History:
-    """The first moves of a history as it is stored."""
-    return History(lines[:turns].tobytes())
-
-
 def act_name(act: int) -> str:
     """The name of an act, also of a turn lost by an illegal action."""
     return "(lost turn)" if act == LOST_TURN else Act(act).name
@@ -87,13 +32,7 @@ def share_words(share: Sequence[int]) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def triple_of(values: NDArray[np.generic] | Sequence[int]) -> Triple:
-    """Three numbers as plain integers."""
-    a, b, c = (int(v) for v in values)
-    return (a, b, c)
-
-
-def talks_table(context: Context, moves: Sequence[Move], reveal_partner: bool, outcome: Outcome = Outcome.ONGOING) -> str:
+def negotiation_table(context: Context, moves: Sequence[Move], reveal_partner: bool, outcome: Outcome = Outcome.ONGOING) -> str:
     """The pool, the utilities the agent may see, and every move with what it would give and be worth."""
     mine = context.my_utilities
     lines = [

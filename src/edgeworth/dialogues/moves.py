@@ -1,7 +1,7 @@
 """Talks between people as moves of the game: what was said and selected, as the acts by which the game would have gone the same way.
 
 People talk freely and then select in silence; in the game every act binds. So what the parser reads of an utterance
-(`dialogue_acts/`) becomes a move as follows.
+(`acts.py`) becomes a move as follows.
 
 | read | the move |
 |---|---|
@@ -24,10 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from edgeworth.dialogues.acts import SIDES, Reading, read_conversation
+from edgeworth.dialogues.lines import Dialogue
 from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.dialogue_acts import Reading, read_talk
-from edgeworth.games.bargaining.dialogue_acts.talk import SIDES
-from edgeworth.games.bargaining.dialogue_lines import Dialogue
 from edgeworth.games.bargaining.vocabulary import Act, Side
 
 NOTHING: Triple = (0, 0, 0)
@@ -65,7 +64,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class TalkMoves:
+class DialogueMoves:
     """A dialogue as moves, in order."""
 
     dialogue: Dialogue
@@ -73,16 +72,16 @@ class TalkMoves:
     left_out: Counter[LeftOut]
 
 
-def talk_moves(dialogue: Dialogue, turns: int) -> TalkMoves:
+def dialogue_moves(dialogue: Dialogue, turns: int) -> DialogueMoves:
     """The moves of a dialogue, in a game of so many turns."""
     table = _Table(dialogue)
-    readings = read_talk(table.pool, dialogue.utterances).readings
+    readings = read_conversation(table.pool, dialogue.utterances).readings
     for number, reading in enumerate(readings):
         table.take(reading, readings[number + 1 :])
     if not table.closed:
         table.select(last_speaker=SIDES[dialogue.utterances[-1][0]] if dialogue.utterances else Side.PARTNER)
     late = max(0, len(table.moves) - turns)
-    return TalkMoves(dialogue, tuple(table.moves[:turns]), table.left_out + Counter({LeftOut.LATE: late}))
+    return DialogueMoves(dialogue, tuple(table.moves[:turns]), table.left_out + Counter({LeftOut.LATE: late}))
 
 
 class _Table:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from edgeworth.dialogues.words import word_set
 from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.dialogue_acts.words import word_set
 
 ITEMS = {"book": 0, "books": 0, "hat": 1, "hats": 1, "ball": 2, "balls": 2}
 PLURALS = frozenset(("books", "hats", "balls"))

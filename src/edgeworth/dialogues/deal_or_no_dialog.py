@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from edgeworth.errors import DataError, InvalidOption, MissingExtra, UnknownName
-from edgeworth.games.bargaining.contexts import Context, ContextTable
-from edgeworth.games.bargaining.dialogue_lines import (
+from edgeworth.dialogues.lines import (
     TAGS,
     Dialogue,
     Line,
@@ -31,6 +29,8 @@ from edgeworth.games.bargaining.dialogue_lines import (
     three_numbers,
     untagged_dialogue,
 )
+from edgeworth.errors import DataError, InvalidOption, MissingExtra, UnknownName
+from edgeworth.games.bargaining.contexts import Context, ContextTable
 
 __all__ = ["DatasetContexts", "Dialogue", "read_dialogue", "read_dialogues", "read_json_contexts", "read_self_play"]
 

@@ -1,8 +1,8 @@
-"""Partners from checkpoints: a trained network across the table, at its likeliest move or drawn from its probabilities.
+"""Network partners: a trained network in the partner's seat, at its likeliest move or drawn from its probabilities.
 
-It sees the talks from its own seat, as the agent sees them from the other, and all episodes that wait for it go through the network in one
-pass. When it opens it makes an offer, as every partner does, so that no episode is over before the agent has spoken. A network that learnt
-without the other side's utilities is not shown them, whatever the game reveals to the agent.
+It sees the negotiation from its own seat, and all episodes that wait for it go through the network in one pass. When it opens it makes an
+offer, as every partner does, so that no episode is over before the agent's first move. A network trained without the other side's
+utilities is not shown them, whatever the game reveals to the agent.
 """
 
 from __future__ import annotations
@@ -14,34 +14,37 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.negotiators.boxed import FOLDER, expert_for
+from edgeworth.agents.negotiators.bundled import FOLDER, bundled_checkpoint, expert_for
 from edgeworth.agents.negotiators.negotiator import Moves
-from edgeworth.agents.negotiators.networks import in_box
 from edgeworth.agents.network.player import batch_uniforms
 from edgeworth.agents.network.reading import PARTNER_POINTS
 from edgeworth.agents.trained_network import PlaysNetwork
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.partners.outside import outside_program
+from edgeworth.games.bargaining.partners.program import outside_program
 from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, PARTNER, Act
 
 OFFERS = np.isin(np.arange(len(Act)), [Act.PROPOSE, Act.INSIST])
-"""By act: whether it puts an offer on the table."""
+"""By act: whether it makes an offer."""
+
+
+class _Outside:
+    """A partner that moves from outside the rules."""
+
+    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
+        return outside_program(config)
 
 
 @dataclass(frozen=True)
-class FromCheckpoint(PlaysNetwork):
+class FromCheckpoint(_Outside, PlaysNetwork):
     """Plays the network of a checkpoint from the partner's seat."""
 
     @cached_property
     def knows_utilities(self) -> bool:
-        """Whether it learnt with the other side's utilities before it."""
+        """Whether it was trained with the other side's utilities among its inputs."""
         return bool(self.network.facts.get("env", {}).get("reveal_partner_utilities", False))
-
-    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
-        return outside_program(config)
 
     def seated(self, batch: BargainingBatch) -> FromCheckpoint:
         shape = self.network.shape
@@ -68,44 +71,35 @@ class FromCheckpoint(PlaysNetwork):
 
 
 @dataclass(frozen=True)
-class HumanClone:
-    """Seats the network in the box that was cloned from people; its moves are drawn, since people are not all alike."""
+class HumanClone(_Outside):
+    """The bundled network cloned from people; its moves are drawn, since people are not all alike."""
 
     sampled: bool = True
     """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
 
-    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
-        return outside_program(config)
-
     def seated(self, batch: BargainingBatch) -> FromCheckpoint:
-        return FromCheckpoint(in_box("human_clone"), self.sampled).seated(batch)
+        return FromCheckpoint(bundled_checkpoint("human_clone"), self.sampled).seated(batch)
 
 
 @dataclass(frozen=True)
-class SelfPlay:
-    """Seats the network in the box that learnt both sides of the table by self-play."""
+class SelfPlay(_Outside):
+    """The bundled network trained in both seats by self-play."""
 
     sampled: bool = False
     """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
 
-    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
-        return outside_program(config)
-
     def seated(self, batch: BargainingBatch) -> FromCheckpoint:
-        return FromCheckpoint(in_box("self_play"), self.sampled).seated(batch)
+        return FromCheckpoint(bundled_checkpoint("self_play"), self.sampled).seated(batch)
 
 
 @dataclass(frozen=True)
-class Expert:
-    """Seats the expert in the box that was trained for this game, or for the one most like it."""
+class Expert(_Outside):
+    """The bundled expert trained for this game, or for the one most like it."""
 
     sampled: bool = False
     """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""
     folder: str | Path = FOLDER
-    """Where the experts are."""
-
-    def programs(self, config: BargainingConfig) -> NDArray[np.void]:
-        return outside_program(config)
+    """The folder of the experts."""
 
     def seated(self, batch: BargainingBatch) -> FromCheckpoint:
         folder = Path(self.folder)

@@ -1,18 +1,28 @@
-"""Acts: what an utterance does in the game, given the offer it makes, if any.
+"""Dialogue acts: reads what people write while they bargain as acts and splits of the game, with a confidence.
 
+    conversation = Conversation((1, 2, 3))
+    conversation.hear(Side.AGENT, "i want the book and one hat")   # PROPOSE 1,1,0
+    conversation.hear(Side.PARTNER, "ok")                          # AGREE   0,1,3
+    conversation.last_offer                                        # (1, 1, 0): the agent's share
+
+An utterance passes through `words` (spelling), `mentions` (which items, how many), `owners` (who gets them) and `offers` (a whole split).
 An offer is a PROPOSE; the speaker's own last one again is an INSIST; the other side's last one in one's own words is an AGREE. Without an
-offer, words decide: assent to the offer that stands (AGREE), refusal (DISAGREE), and the wish to stop talking and select (END). What is
-none of these (greetings, questions, talk of values) has no act.
+offer, words decide: assent to the offer that stands (AGREE), refusal (DISAGREE), and the wish to stop talking and select (END). Anything
+else (greetings, questions, remarks about values) has no act.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from edgeworth.games.bargaining.dialogue_acts.offers import EARLIER, Evidence, Offer, View
-from edgeworth.games.bargaining.dialogue_acts.words import word_set
-from edgeworth.games.bargaining.vocabulary import Act
+from edgeworth.dialogues.lines import Speaker
+from edgeworth.dialogues.mentions import REST, Mention, elements_of
+from edgeworth.dialogues.offers import EARLIER, Evidence, Offer, View, offer_of
+from edgeworth.dialogues.owners import claims_of
+from edgeworth.dialogues.words import word_set, words_of
+from edgeworth.games.bargaining.contexts import Triple, checked_triple
+from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, Act, Side
 
 Phrases = tuple[tuple[str, ...], ...]
 
@@ -56,6 +66,10 @@ CONFIDENCE = {
 which is too rare there and is our own guess."""
 PLAIN, DOUBTFUL, NO_ACT = 0.9, 0.6, 0.5
 """Confidence of an act without an offer: by plain words, by words that point both ways, by the absence of words. Judged, not measured."""
+
+
+SIDES: dict[Speaker, Side] = {"YOU": Side.AGENT, "THEM": Side.PARTNER}
+"""The speakers of a released dialogue: the reader of the line is the agent."""
 
 
 @dataclass(frozen=True)
@@ -134,3 +148,72 @@ def _has(words: Sequence[str], phrases: Phrases) -> bool:
 
 def _at(words: Sequence[str], phrase: tuple[str, ...], at: int) -> bool:
     return tuple(words[at : at + len(phrase)]) == phrase
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an utterance does: its act and the split it states."""
+
+    side: Side
+    act: Act | None
+    """None where it is no move of the game: a greeting, a question, a remark about values."""
+    share: Triple | None
+    """The speaker's units; the other side gets the rest. Of an AGREE or END, under the offer that stands."""
+    confidence: float
+    """In [0, 1]: of an offer, how often one read on such evidence was the deal in the end."""
+    evidence: Evidence | None
+    """What the split rests on, where the utterance states one itself."""
+
+
+class Conversation:
+    """A conversation read utterance by utterance, each in the light of the pool and of the offers before it."""
+
+    def __init__(self, pool: Triple) -> None:
+        self.pool = checked_triple("pool", pool, COUNT_LIMIT)
+        self.readings: list[Reading] = []
+        self._offers: list[tuple[Side, Triple]] = []
+        """Who offered, and the agent's share."""
+        self._last_item: int | None = None
+        self._gave_up: Side | None = None
+        """Who has just said that there is no deal."""
+
+    @property
+    def last_offer(self) -> Triple | None:
+        """The agent's share under the last offer, whoever made it; None before the first."""
+        return self._offers[-1][1] if self._offers else None
+
+    def hear(self, side: Side, text: str) -> Reading:
+        """Read one utterance."""
+        words = words_of(text)
+        elements = elements_of(words, self.pool, self._last_item)
+        view = self._view(side)
+        offer = offer_of(words, claims_of(elements, self.pool), view)
+        judgement = judge(words, offer, view)
+        if offer is not None:
+            self._offers.append((side, self._seen_by(side, offer.share)))
+        self._gave_up = side if offer is None and gives_up(words) else None
+        items = [e.item for e in elements if isinstance(e, Mention) and e.item != REST]
+        self._last_item = items[-1] if items else self._last_item
+        accepted = view.standing if judgement.act in (Act.AGREE, Act.END) else None
+        share, evidence = (accepted, None) if offer is None else (offer.share, offer.evidence)
+        self.readings.append(Reading(side, judgement.act, share, judgement.confidence, evidence))
+        return self.readings[-1]
+
+    def _view(self, side: Side) -> View:
+        offers = [(who, self._seen_by(side, share)) for who, share in self._offers]
+        mine, theirs = (tuple(share for who, share in offers if (who == side) == own) for own in (True, False))
+        return View(self.pool, offers[-1][1] if offers else None, mine, theirs, self._gave_up not in (None, side))
+
+    def _seen_by(self, side: Side, share: Triple) -> Triple:
+        """Turn a side's share into the agent's, or the agent's into the side's."""
+        if side == Side.AGENT:
+            return share
+        return (self.pool[0] - share[0], self.pool[1] - share[1], self.pool[2] - share[2])
+
+
+def read_conversation(pool: Triple, utterances: Iterable[tuple[Speaker, str]]) -> Conversation:
+    """Read all utterances of a released dialogue."""
+    conversation = Conversation(pool)
+    for speaker, text in utterances:
+        conversation.hear(SIDES[speaker], text)
+    return conversation

@@ -1,8 +1,8 @@
-"""The experts in the box: negotiators that PPO trained, one per scenario, and which of them is asked in a game.
+"""Bundled networks: the experts that PPO trained, one per scenario, the clone of people, and the agent of self-play.
 
-Asked is the one that was trained in this very game; in a game that nobody was trained in, the one whose training game differs in the fewest
-options. A network reads pools on the scale of the largest count it was trained for, so where no expert has this largest count there is
-none to ask. `edgeworth study experts` trains them; each has a card beside it, with its command, seeds and scores.
+In a game that an expert was trained in, that expert plays; in another game, the one whose training game differs in the fewest options. A
+network reads pools on the scale of the largest count it was trained for, so a game with another largest count is refused. `edgeworth
+study experts` trains the experts. Beside each network is a card with its command, seeds and scores.
 """
 
 from __future__ import annotations
@@ -19,17 +19,41 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.negotiators.negotiator import Moves
-from edgeworth.errors import InvalidOption
+from edgeworth.errors import DataError, InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.runlog import SUFFIX
 
-FOLDER = Path(__file__).resolve().parents[2] / "checkpoints" / "experts"
-SUFFIX = ".safetensors"
+CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
+FOLDER = CHECKPOINTS / "experts"
 REMEDY = "train one with `edgeworth train --config configs/ppo_expert.yaml` and this game's options, and give its folder as the checkpoint"
+TRAINED_BY = {
+    "human_clone": "edgeworth clone --data FOLDER --box {}",
+    "self_play": "edgeworth self-play --box {}",
+}
+"""By the name of a bundled network: the command that trains it and puts it there."""
+
+
+def bundled_checkpoint(name: str, folder: Path = CHECKPOINTS) -> Path:
+    """The checkpoint of a bundled network; the error for a missing one names the command that trains it."""
+    path = folder / name
+    if not path.with_name(name + SUFFIX).is_file():
+        raise DataError(path, f"the network {name!r} is not bundled here; `{TRAINED_BY[name].format(path)}` trains it and puts it there.")
+    return path
+
+
+def human_clone(sampled: bool = True, hint: str | None = None) -> Learned:
+    """Does as people did; its moves are drawn, since people are not all alike."""
+    return Learned(bundled_checkpoint("human_clone"), sampled, hint)
+
+
+def self_play(sampled: bool = False, hint: str | None = None) -> Learned:
+    """Plays what it learnt against itself and its past selves."""
+    return Learned(bundled_checkpoint("self_play"), sampled, hint)
 
 
 @cache
 def experts(folder: Path = FOLDER) -> dict[str, Mapping[str, Any]]:
-    """What is known of every expert, by its name: that of the scenario it was trained in."""
+    """The facts of every expert, by the name of the scenario it was trained in."""
     return {path.stem: json.loads(path.with_suffix(".json").read_text(encoding="utf-8")) for path in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
@@ -41,14 +65,14 @@ def expert_for(batch: BargainingBatch, folder: Path = FOLDER) -> str:
     able = [name for name, facts in known.items() if facts["shape"]["units"] == batch.max_count]
     if not able:
         counts = " or ".join(map(str, sorted({facts["shape"]["units"] for facts in known.values()})))
-        raise InvalidOption(f"No expert in the box knows pools with up to {batch.max_count} units of a type, only {counts}; {REMEDY}.")
+        raise InvalidOption(f"No bundled expert knows pools with up to {batch.max_count} units of a type, only {counts}; {REMEDY}.")
     game = json.loads(json.dumps(asdict(batch.config)))
     return min(able, key=lambda name: sum(known[name]["env"].get(option) != value for option, value in game.items()))
 
 
 @dataclass(frozen=True)
-class Boxed:
-    """Plays the expert of whatever game it meets."""
+class Bundled:
+    """Plays the expert for whatever game it is given."""
 
     sampled: bool = False
     """Draw moves with the network's probabilities; otherwise make the likeliest."""
@@ -56,13 +80,13 @@ class Boxed:
     """A hint provider for networks that were trained with hints."""
     folder: Path = FOLDER
     knows_partner: ClassVar[bool] = False
-    _asked: dict[str, Learned] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _loaded: dict[str, Learned] = field(default_factory=dict, init=False, compare=False, repr=False)
     _games: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def names(self) -> list[str]:
-        """The experts that have been asked."""
-        return sorted(self._asked)
+        """The experts that have been used."""
+        return sorted(self._loaded)
 
     def expert(self, batch: BargainingBatch) -> Learned:
         """The expert for a game, read once."""
@@ -70,9 +94,9 @@ class Boxed:
         if game not in self._games:
             self._games[game] = expert_for(batch, self.folder)
         name = self._games[game]
-        if name not in self._asked:
-            self._asked[name] = Learned(self.folder / name, self.sampled, self.hint)
-        return self._asked[name]
+        if name not in self._loaded:
+            self._loaded[name] = Learned(self.folder / name, self.sampled, self.hint)
+        return self._loaded[name]
 
     def check(self, batch: BargainingBatch) -> None:
         """Refuse a game that no expert can play."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from edgeworth.dialogues.mentions import REST, Element, Mention
+from edgeworth.dialogues.words import word_set
 from edgeworth.games.bargaining.contexts import Triple
-from edgeworth.games.bargaining.dialogue_acts.mentions import REST, Element, Mention
-from edgeworth.games.bargaining.dialogue_acts.words import word_set
 
 SPEAKER, OTHER = 0, 1
 

@@ -1,4 +1,4 @@
-"""The experts in the box: who is asked in which game, what they are worth, and what is said where there is none."""
+"""The bundled experts: which one plays which game, what they are worth, and the error where there is none."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from edgeworth.agents.negotiators.bayes import Bayes
-from edgeworth.agents.negotiators.boxed import FOLDER, Boxed, expert_for, experts
+from edgeworth.agents.negotiators.bundled import FOLDER, Bundled, expert_for, experts
+from edgeworth.agents.negotiators.exact import Bayes
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.config import BargainingConfig, scenario_names
 from edgeworth.errors import InvalidOption
@@ -44,18 +44,18 @@ def test_in_another_game_the_nearest_one_is_asked() -> None:
 
 def test_an_expert_earns_what_its_card_says() -> None:
     for name in ("classic", "lewis_keep_all"):
-        played = play_episodes(BargainingConfig.from_options(name), Boxed(), 3_000, 1_000_000)
+        played = play_episodes(BargainingConfig.from_options(name), Bundled(), 3_000, 1_000_000)
         said = experts()[name]["card"]["share_of_maximum"]
         assert played.reward.sum() / played.maximum.sum() == pytest.approx(said["value"], abs=0.02)
 
 
 def test_the_classic_expert_is_nearly_as_good_as_the_best_blind_plan() -> None:
-    own, best = (play_episodes(BargainingConfig(), player, 500, 5) for player in (Boxed(), Bayes()))
+    own, best = (play_episodes(BargainingConfig(), player, 500, 5) for player in (Bundled(), Bayes()))
     assert own.reward.sum() > 0.96 * best.reward.sum()
 
 
 def test_a_box_plays_the_expert_that_it_names() -> None:
-    batch, box = begun("walkaway"), Boxed()
+    batch, box = begun("walkaway"), Bundled()
     acts, shares = box.choose(batch)
     theirs, their_shares = Learned(FOLDER / "walkaway").choose(batch)
     assert acts.tolist() == theirs.tolist() and shares.tolist() == their_shares.tolist() and box.names == ["walkaway"]
@@ -63,6 +63,6 @@ def test_a_box_plays_the_expert_that_it_names() -> None:
 
 def test_where_no_expert_fits_it_is_said_how_to_train_one(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match=r"up to 7 units of a type, only .*train one with `edgeworth train"):
-        Boxed().check(begun(None, max_count=7))
+        Bundled().check(begun(None, max_count=7))
     with pytest.raises(InvalidOption, match=r"There is no expert in .*edgeworth study experts"):
-        Boxed(folder=tmp_path).check(begun())
+        Bundled(folder=tmp_path).check(begun())

@@ -1,14 +1,15 @@
-"""What every vector environment is asked in the same words: how episodes follow each other, and which ones to begin."""
+"""Options that the environments of both games share: autoreset modes, reset masks, and typos among reset options."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from edgeworth.errors import EpisodeOver, InvalidOption, UnknownName
+from edgeworth.errors import EpisodeOver, InvalidOption, UnknownKey, UnknownName, nearest
 
 
 def checked_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
@@ -32,3 +33,10 @@ def checked_reset_mask(mask: Any, size: int, started: bool) -> NDArray[np.bool_]
     if not started:
         raise EpisodeOver("reset_mask needs a batch that is already playing; call reset() without it first.")
     return array
+
+
+def refuse_mistyped(given: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse a reset option that looks like a typo of ours; wrappers have options of their own, so others are left alone."""
+    for key in given:
+        if key not in known and nearest(str(key), known) is not None:
+            raise UnknownKey("reset option", key, known)
