@@ -12,7 +12,7 @@ from edgeworth.agents.network.layers import Gradients, NetworkArrays
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.training.fused.loss import SUMS, Samples, Terms
 from edgeworth.training.fused.rollout import RolloutBuffer
-from edgeworth.training.fused.update import Moments, Room, minibatch_gradient
+from edgeworth.training.fused.update import Moments, Workspace, minibatch_gradient
 
 STATED = torch.tensor([1.0, 1.0, 0.0, 0.0, 1.0], dtype=torch.float64)
 
@@ -108,12 +108,12 @@ def reference_gradient(parameters: NDArray[np.float32], situations: Situations, 
 
 def fused_gradient(
     parameters: NDArray[np.float32], situations: Situations, terms: Terms, normalize: bool
-) -> tuple[Room, NDArray[np.float64]]:
+) -> tuple[Workspace, NDArray[np.float64]]:
     """The hand-written gradient, and the sums that come with it."""
     shape, numbers, sums = situations.shape, np.arange(situations.size), np.zeros(len(SUMS))
-    room = Room(NetworkArrays.of(parameters, shape), Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
+    work = Workspace(NetworkArrays.of(parameters, shape), Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
     minibatch_gradient(
-        room,
+        work,
         situations.buffer,
         numbers,
         numbers,
@@ -123,7 +123,7 @@ def fused_gradient(
         normalize,
         sums,
     )
-    return room, sums
+    return work, sums
 
 
 def earlier_log_probs(parameters: NDArray[np.float32], situations: Situations, spread: float, seed: int) -> None:

@@ -110,9 +110,9 @@ def entropy(log_probs: Tensor) -> Tensor:
 
 
 def draw(log_probs: Tensor, uniforms: Tensor) -> Tensor:
-    """The first choice whose cumulated probability exceeds a uniform number; one of probability 0 never does.
+    """The first choice whose cumulative probability exceeds a uniform number; one of probability 0 never does.
 
     The number is scaled by the sum of the probabilities, which rounding keeps from being 1, so that there always is such a choice.
     """
-    cumulated = log_probs.exp().cumsum(-1)
-    return (cumulated <= (uniforms * cumulated[..., -1])[..., None]).sum(-1)
+    cumulative = log_probs.exp().cumsum(-1)
+    return (cumulative <= (uniforms * cumulative[..., -1])[..., None]).sum(-1)

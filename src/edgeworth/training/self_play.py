@@ -67,9 +67,9 @@ class SelfPlay(FusedLearner):
         two_seats.play_both(self._net, *played, self._opponents(), self.scale, steps)
         return steps
 
-    def _judge(self, steps: int) -> None:
+    def _estimate(self, steps: int) -> None:
         returns.estimate_both(self._buffer, self._seats, self.settings.num_envs, steps, *self._gae)
 
-    def _kept(self) -> State:
+    def _saved(self) -> State:
         seats = {"opponents": self._seats.opponent, "own_seats": self._seats.own}
-        return {**super()._kept(), **seats, "pool": self.pool.parameters[self.pool.staying :], "pool_kept": self.pool.kept}
+        return {**super()._saved(), **seats, "pool": self.pool.parameters[self.pool.staying :], "pool_kept": self.pool.kept}

@@ -23,8 +23,8 @@ def distance(shape: PolicyShape, wanted: Terms, size: int = 64, normalize: bool 
     situations, parameters = make_situations(shape, size, seed), make_parameters(shape, seed)
     earlier_log_probs(parameters, situations, 0.3, seed)
     exact = reference_gradient(parameters, situations, wanted, normalize)
-    room, _ = fused_gradient(parameters, situations, wanted, normalize)
-    found, parts = room.moments.gradient.astype(np.float64), {}
+    work, _ = fused_gradient(parameters, situations, wanted, normalize)
+    found, parts = work.moments.gradient.astype(np.float64), {}
     exact_parts, found_parts = shape.split(exact), shape.split(found)  # type: ignore[arg-type]
     for name in shape.tensors():
         parts[name] = (exact_parts[name], found_parts[name])
@@ -74,8 +74,8 @@ def test_gradients_are_right_for_any_network_and_minibatch(shape: PolicyShape, s
 def test_ratios_are_clipped_on_both_sides_in_these_samples() -> None:
     situations, parameters = make_situations(SHAPE, 64, 0), make_parameters(SHAPE, 0)
     earlier_log_probs(parameters, situations, 0.3, 0)
-    room, sums = fused_gradient(parameters, situations, terms(), normalize=True)
-    ratios, advantages, coefficients = room.samples.ratios[:64], room.samples.advantages[:64], room.samples.coefficients[:64]
+    work, sums = fused_gradient(parameters, situations, terms(), normalize=True)
+    ratios, advantages, coefficients = work.samples.ratios[:64], work.samples.advantages[:64], work.samples.coefficients[:64]
     for stopped in ((ratios > 1.2) & (advantages > 0), (ratios < 0.8) & (advantages < 0)):
         assert stopped.sum() > 3 and not coefficients[stopped].any()
     for pulled in ((ratios > 1.2) & (advantages < 0), (ratios < 0.8) & (advantages > 0)):
@@ -85,8 +85,8 @@ def test_ratios_are_clipped_on_both_sides_in_these_samples() -> None:
 
 def test_the_gradient_of_what_is_masked_is_zero() -> None:
     situations, parameters = make_situations(SHAPE, 64, 3), make_parameters(SHAPE, 3)
-    room, _ = fused_gradient(parameters, situations, terms(entropy=0.1), normalize=True)
-    gradients = room.net.scratch.heads[: SHAPE.heads * 64].reshape(SHAPE.heads, 64)
+    work, _ = fused_gradient(parameters, situations, terms(entropy=0.1), normalize=True)
+    gradients = work.net.scratch.heads[: SHAPE.heads * 64].reshape(SHAPE.heads, 64)
     assert not gradients[:5][~situations.masks.T].any()
     for k in range(3):
         rows = gradients[5 + 5 * k : 10 + 5 * k]
@@ -95,7 +95,7 @@ def test_the_gradient_of_what_is_masked_is_zero() -> None:
 
 def test_an_act_that_states_no_share_teaches_the_share_heads_nothing() -> None:
     situations, parameters = make_situations(SHAPE, 64, 4), make_parameters(SHAPE, 4)
-    room, _ = fused_gradient(parameters, situations, terms(), normalize=True)
+    work, _ = fused_gradient(parameters, situations, terms(), normalize=True)
     silent = np.isin(situations.buffer.moves[:64, 0], (2, 3))
-    gradients = room.net.scratch.heads[: SHAPE.heads * 64].reshape(SHAPE.heads, 64)
+    gradients = work.net.scratch.heads[: SHAPE.heads * 64].reshape(SHAPE.heads, 64)
     assert silent.any() and not gradients[5:-1, silent].any() and gradients[5:-1, ~silent].any()

@@ -136,8 +136,8 @@ def test_a_forced_choice_has_log_probability_zero() -> None:
     found = NetworkPlayer(make_parameters(SHAPE, 5), SHAPE).outlook(situations.buffer.features[:64], situations.masks, situations.caps)
     assert (found.acts[:, 1] == 0.0).all() and (found.shares[:, :, 0] == 0.0).all()
     terms = Terms(True, *(np.float32(x) for x in (0.2, 0.5, 0.0, np.inf)))
-    room, _ = fused_gradient(make_parameters(SHAPE, 5), situations, terms, normalize=True)
-    assert (room.samples.change[:64] == 0.0).all()
+    work, _ = fused_gradient(make_parameters(SHAPE, 5), situations, terms, normalize=True)
+    assert (work.samples.change[:64] == 0.0).all()
 
 
 @pytest.mark.parametrize("minibatch", [64, 48, 256])
@@ -146,7 +146,7 @@ def test_the_first_ratios_are_exactly_one(minibatch: int) -> None:
     settings = PPOSettings(learning_rate=1e-30, minibatch=minibatch, epochs=1)
     learner = FusedLearner(config, settings, shape_of(config, settings), 3)
     learner.iterate()  # parameters do not move, so every minibatch is a first one
-    ratios = learner._room.samples.ratios[: minibatch % 128 or 128]
+    ratios = learner._work.samples.ratios[: minibatch % 128 or 128]
     assert (ratios == 1.0).all()
     assert learner._sums[6] == 0.0  # KL, over all minibatches
 

@@ -83,8 +83,8 @@ def softmax(scratch: Scratch, units: Int, size: Int) -> None:
 
 
 @compiled_within
-def pick(weights: Array, first: Int, entries: Int, size: Int, situation: Int, uniform: Real) -> Int:
-    """The entry at which the cumulated weight passes a uniform share of the whole: never one of weight 0.
+def draw_entry(weights: Array, first: Int, entries: Int, size: Int, situation: Int, uniform: Real) -> Int:
+    """The entry at which the cumulative weight passes a uniform share of the sum: never one of weight 0.
 
     Sums in double precision keep `uniform`, which has at most 24 bits, times the sum strictly below the sum. Where no entry has any weight,
     since the network's numbers are none, it is the last.
@@ -93,11 +93,11 @@ def pick(weights: Array, first: Int, entries: Int, size: Int, situation: Int, un
     for k in range(entries):
         total += np.float64(weights[np.uint64((first + k) * size + situation)])
     threshold = uniform * total
-    cumulated: Real = 0.0
+    cumulative: Real = 0.0
     entry: Int = 0
     for k in range(entries - 1):
-        cumulated += np.float64(weights[np.uint64((first + k) * size + situation)])
-        entry += np.int64(cumulated <= threshold)
+        cumulative += np.float64(weights[np.uint64((first + k) * size + situation)])
+        entry += np.int64(cumulative <= threshold)
     return entry
 
 
@@ -126,7 +126,7 @@ def move_uniforms(s: Record, side: Int) -> tuple[Real, Real, Real, Real]:
 @compiled
 def choose(weights: Array, first: Int, entries: Int, size: Int, situation: Int, greedy: Flag, uniform: Real) -> Int:
     """The likeliest entry of a head, or one drawn by a uniform number."""
-    return likeliest(weights, first, entries, size, situation) if greedy else pick(weights, first, entries, size, situation, uniform)
+    return likeliest(weights, first, entries, size, situation) if greedy else draw_entry(weights, first, entries, size, situation, uniform)
 
 
 @compiled_bare

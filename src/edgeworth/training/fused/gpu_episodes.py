@@ -70,7 +70,7 @@ class Results(NamedTuple):
     moves: Any
     """Moves of the agent so far in it, 64 bits."""
     totals: Any
-    """Over the episodes that ended, five columns as in `Progress.totals`, 64-bit floats."""
+    """Over the episodes that ended, five columns as in `EpisodeProgress.totals`, 64-bit floats."""
 
 
 @compiled_within

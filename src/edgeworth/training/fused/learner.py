@@ -31,8 +31,8 @@ from edgeworth.seeding import checked_seed
 from edgeworth.training.fused import loss, returns, rollout, update
 from edgeworth.training.fused.loss import Samples, Terms
 from edgeworth.training.fused.order import env_seeds, order_key
-from edgeworth.training.fused.rollout import Game, HintState, Progress, RolloutBuffer
-from edgeworth.training.fused.update import Moments, Room, Schedule
+from edgeworth.training.fused.rollout import EpisodeProgress, Game, HintState, RolloutBuffer
+from edgeworth.training.fused.update import Moments, Schedule, Workspace
 from edgeworth.training.learner import NO_HINTS, Metrics, State, close_provider, episode_metrics, not_finite, reward_scale_of, scheduled
 from edgeworth.training.practice import ended_episodes, step_chosen
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
@@ -89,9 +89,9 @@ class FusedLearner:
         self._net = NetworkArrays.of(self.parameters, shape)
         self._whole_episodes = isinstance(settings, ReinforceSettings)
         steps = settings.rollout + (self.config.max_turns + 1) // 2 * self._whole_episodes
-        self._game, self._progress = Game.of(self.batch), Progress.of(settings.num_envs)
+        self._game, self._progress = Game.of(self.batch), EpisodeProgress.of(settings.num_envs)
         self._buffer = RolloutBuffer.of(steps, settings.num_envs, shape.inputs)
-        self._room = Room(self._net, Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
+        self._work = Workspace(self._net, Samples.of_tile(), Gradients.of(shape), Moments.of(shape.size))
         self._baseline_mean, self._baseline_seen = np.zeros(TURN_LIMIT // 2 + 1), np.zeros(TURN_LIMIT // 2 + 1, np.bool_)
         self._sums = np.zeros(len(loss.SUMS))
 
@@ -122,7 +122,7 @@ class FusedLearner:
         self._progress.resting[:], self._progress.totals[:], self._sums[:] = False, 0.0, 0.0
         steps = self._play_stepwise() if self._stepwise else self._play()
         rows = np.flatnonzero(self._buffer.played[: steps * self.settings.num_envs])
-        self._judge(steps)
+        self._estimate(steps)
         explained = returns.explained_variance(self._buffer, rows)
         rate = scheduled(self.settings.learning_rate, self.settings.lr_schedule, self.steps, self.total_steps)
         made, epochs, kl = self._learn(rows, rate)
@@ -196,7 +196,7 @@ class FusedLearner:
 
     # Learning
 
-    def _judge(self, steps: int) -> None:
+    def _estimate(self, steps: int) -> None:
         """Write the advantages, returns and baselines of the rollout."""
         settings, buffer, slots = self.settings, self._buffer, self.settings.num_envs
         if isinstance(settings, PPOSettings):
@@ -224,7 +224,7 @@ class FusedLearner:
             epochs, target_kl = settings.epochs, inf if settings.target_kl is None else settings.target_kl
         schedule = Schedule(epochs, settings.minibatch, rate, settings.gradient_norm, settings.normalize_advantages, target_kl)
         made, done, kl = update.learn(
-            self._room,
+            self._work,
             self._buffer,
             rows,
             np.empty(len(rows), np.int64),
@@ -251,7 +251,7 @@ class FusedLearner:
         """Everything that the next iteration depends on, as copies."""
         episodes = np.ascontiguousarray(self.batch.state)
         return {
-            **{name: array.copy() for name, array in self._kept().items()},
+            **{name: array.copy() for name, array in self._saved().items()},
             "episodes": episodes.view(np.uint8).reshape(len(episodes), -1).copy(),
             "updates": np.array(self.updates),
             "iteration": np.array(self.iteration),
@@ -260,7 +260,7 @@ class FusedLearner:
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a state of a learner with the same game, settings and seed."""
-        kept = self._kept()
+        kept = self._saved()
         shapes = {name: array.shape for name, array in kept.items()} | {"episodes": (self.batch.size, self.batch.state.dtype.itemsize)}
         for name, shape in {**shapes, "updates": (), "iteration": (), "steps": ()}.items():
             if name not in state or state[name].shape != shape:
@@ -278,11 +278,11 @@ class FusedLearner:
         """Close the hint provider."""
         close_provider(self._feed)
 
-    def _kept(self) -> State:
+    def _saved(self) -> State:
         return {
             "parameters": self.parameters,
-            "first_moment": self._room.moments.first,
-            "second_moment": self._room.moments.second,
+            "first_moment": self._work.moments.first,
+            "second_moment": self._work.moments.second,
             "returns_so_far": self._progress.returns,
             "moves_so_far": self._progress.moves,
             "hint_features": self._hints.features,

@@ -36,7 +36,7 @@ from edgeworth.games.bargaining.views import write_features
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, ONGOING, SELECTIONS_MATCHED
 
 EPISODES, REWARD, MAXIMUM, DEALS, TURNS = range(5)
-"""The columns of `Progress.totals`, over the episodes that have ended."""
+"""The columns of `EpisodeProgress.totals`, over the episodes that have ended."""
 
 
 class Game(NamedTuple):
@@ -106,7 +106,7 @@ class RolloutBuffer(NamedTuple):
         )
 
 
-class Progress(NamedTuple):
+class EpisodeProgress(NamedTuple):
     """How far the episodes in play have come, and totals of those that ended in this iteration."""
 
     returns: NDArray[np.float64]
@@ -117,7 +117,7 @@ class Progress(NamedTuple):
     totals: NDArray[np.float64]
 
     @classmethod
-    def of(cls, slots: int) -> Progress:
+    def of(cls, slots: int) -> EpisodeProgress:
         """All zero."""
         return cls(np.zeros(slots), np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.zeros(5))
 
@@ -251,7 +251,7 @@ def play_slot(game: Game, move: Array, order: Array, returns: Array, moves: Arra
 
 
 @compiled_bare
-def advance(game: Game, buffer: RolloutBuffer, progress: Progress, scale: Real, step: Int, rests: Flag) -> Int:
+def advance(game: Game, buffer: RolloutBuffer, progress: EpisodeProgress, scale: Real, step: Int, rests: Flag) -> Int:
     """Make the moves, note what they paid, and begin new episodes; with `rests`, slots whose episode has ended rest from now on.
 
     Returns how many slots play on.
@@ -277,7 +277,7 @@ def play(
     net: NetworkArrays,
     game: Game,
     buffer: RolloutBuffer,
-    progress: Progress,
+    progress: EpisodeProgress,
     hints: HintState,
     scale: Real,
     steps: Int,

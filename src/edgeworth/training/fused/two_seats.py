@@ -22,7 +22,7 @@ from edgeworth.games.bargaining.opening import begin_episode
 from edgeworth.games.bargaining.rules import charged_move
 from edgeworth.games.bargaining.vocabulary import ONGOING, PARTNER_CHOICE
 from edgeworth.seeding import below, draw, unit
-from edgeworth.training.fused.rollout import Game, HintState, Progress, RolloutBuffer, asked_of, count_ended, decide, observe
+from edgeworth.training.fused.rollout import EpisodeProgress, Game, HintState, RolloutBuffer, asked_of, count_ended, decide, observe
 
 ITSELF = -1
 """The opponent's number where the present network sits on both sides."""
@@ -120,7 +120,9 @@ def decide_all(net: NetworkArrays, game: Game, buffer: RolloutBuffer, seats: Sea
 
 
 @compiled_bare
-def make_moves(game: Game, buffer: RolloutBuffer, seats: Seats, progress: Progress, opponents: Opponents, scale: Real, step: Int) -> None:
+def make_moves(
+    game: Game, buffer: RolloutBuffer, seats: Seats, progress: EpisodeProgress, opponents: Opponents, scale: Real, step: Int
+) -> None:
     """Make the moves, note what they paid both sides, and begin new episodes; one that ended counts once per side of the learner's."""
     slots = game.state.shape[0]
     r = game.rules[0]
@@ -148,7 +150,7 @@ def play_both(
     game: Game,
     buffer: RolloutBuffer,
     seats: Seats,
-    progress: Progress,
+    progress: EpisodeProgress,
     hints: HintState,
     opponents: Opponents,
     scale: Real,

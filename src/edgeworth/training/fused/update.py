@@ -56,7 +56,7 @@ class Moments(NamedTuple):
         return cls(*(aligned_zeros(size) for _ in range(3)))
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """A network, and the arrays that its gradient is computed in."""
 
     net: NetworkArrays
@@ -103,21 +103,21 @@ def gather(
 
 @compiled_within
 def minibatch_gradient(
-    room: Room, buffer: RolloutBuffer, rows: Array, order: Array, begin: Int, size: Int, terms: Terms, normalize: Flag, sums: Array
+    work: Workspace, buffer: RolloutBuffer, rows: Array, order: Array, begin: Int, size: Int, terms: Terms, normalize: Flag, sums: Array
 ) -> None:
-    """The gradient of the loss of one minibatch, in `room.moments.gradient`."""
-    net, units = room.net, room.net.sizes.units
+    """The gradient of the loss of one minibatch, in `work.moments.gradient`."""
+    net, units = work.net, work.net.sizes.units
     mean, scale = 0.0, 1.0
     if normalize:
         mean, scale = standardisation(buffer, rows, order, begin, size)
     part = np.float32(1.0 / size)
     for offset in range(0, size, TILE):
         here = min(TILE, size - offset)
-        gather(buffer, rows, order, begin + offset, here, mean, scale, net, room.samples)
+        gather(buffer, rows, order, begin + offset, here, mean, scale, net, work.samples)
         forward(net, here)
         softmax(net.scratch, units, here)
-        differentiate(room.samples, net.scratch, units, here, terms, part, sums)
-        backward(net, room.moments.gradient, room.gradients, here, REPLACE if offset == 0 else ACCUMULATE)
+        differentiate(work.samples, net.scratch, units, here, terms, part, sums)
+        backward(net, work.moments.gradient, work.gradients, here, REPLACE if offset == 0 else ACCUMULATE)
 
 
 @compiled_bare
@@ -127,24 +127,24 @@ def adam_step(parameters: Array, moments: Moments, rate: Real, limit: Real, time
     norm = sqrt(np.float64(squared_length(gradient)))
     if not np.isfinite(norm):
         return norm
-    shrink = np.float32(min(1.0, limit / (norm + NORM_GUARD)))
-    stride = np.float32(rate / (1.0 - BETA_1**time))
+    clip = np.float32(min(1.0, limit / (norm + NORM_GUARD)))
+    step_size = np.float32(rate / (1.0 - BETA_1**time))
     scale = np.float32(1.0 / sqrt(1.0 - BETA_2**time))
     for i in range(parameters.shape[0]):
         e = np.uint64(i)
-        slope = gradient[e] * shrink
-        drift = KEEP_1 * first[e] + TAKE_1 * slope
-        spread = KEEP_2 * second[e] + TAKE_2 * slope * slope
-        drift = drift if abs(drift) > FAINT else NOTHING
-        spread = spread if spread > FAINT else NOTHING
-        first[e], second[e] = drift, spread
-        parameters[e] -= stride * drift / (np.sqrt(spread) * scale + EPSILON)
+        clipped = gradient[e] * clip
+        m = KEEP_1 * first[e] + TAKE_1 * clipped
+        v = KEEP_2 * second[e] + TAKE_2 * clipped * clipped
+        m = m if abs(m) > FAINT else NOTHING
+        v = v if v > FAINT else NOTHING
+        first[e], second[e] = m, v
+        parameters[e] -= step_size * m / (np.sqrt(v) * scale + EPSILON)
     return norm
 
 
 @compiled_bare
 def learn(
-    room: Room,
+    work: Workspace,
     buffer: RolloutBuffer,
     rows: Array,
     order: Array,
@@ -165,8 +165,8 @@ def learn(
         kl_before = sums[KL]
         for begin in range(0, order.shape[0], schedule.minibatch):
             size = min(schedule.minibatch, order.shape[0] - begin)
-            minibatch_gradient(room, buffer, rows, order, begin, size, terms, schedule.normalize, sums)
-            norm = adam_step(room.net.parameters, room.moments, schedule.rate, schedule.gradient_norm, updates + made + 1)
+            minibatch_gradient(work, buffer, rows, order, begin, size, terms, schedule.normalize, sums)
+            norm = adam_step(work.net.parameters, work.moments, schedule.rate, schedule.gradient_norm, updates + made + 1)
             if not np.isfinite(norm):
                 return made, -1, last_kl
             sums[GRADIENT_NORM] += norm
