@@ -97,7 +97,7 @@ def problem_in(error: ValidationError | Sequence[Any], model: Any = None) -> Pro
     found = error.errors() if isinstance(error, ValidationError) else error
     first: Mapping[str, Any] = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
     names, owner, info = _place(first["loc"], model)
-    field, kind, arrived = ".".join(names), first["type"], first["input"]
+    field, kind, arrived = ".".join(names), first["type"], first.get("input")
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, EdgeworthError):
         return Problem("refused", field, arrived, str(cause), cause=cause)
@@ -115,8 +115,7 @@ def problem_in(error: ValidationError | Sequence[Any], model: Any = None) -> Pro
         known = tuple(fields_of(owner))
         return Problem("missing", field, arrived, f"all of {', '.join(known)}" if known else "a value", known)
     if kind in LIMITS:
-        limit = first["ctx"][LIMITS[kind]]
-        return Problem("range", field, type(limit)(arrived), _range({**_limits(info), LIMITS[kind]: limit}))
+        return Problem("range", field, arrived, _range({**_limits(info), LIMITS[kind]: first["ctx"][LIMITS[kind]]}))
     return Problem("type", field, arrived, EXPECTED.get(kind) or _plain_words(first["msg"]))
 
 
@@ -245,7 +244,7 @@ def _converted(name: str, value: Any, wanted: Any) -> Any:
         return build(wanted, value, name)
     if isinstance(value, list | tuple) and typing.get_origin(wanted) is tuple:
         return tuple(each.item() if isinstance(each, np.generic) else each for each in value)
-    if wanted is float and isinstance(value, str) and SCIENTIFIC.fullmatch(value):
+    if wanted is float and (type(value) is int or (isinstance(value, str) and SCIENTIFIC.fullmatch(value))):
         return float(value)
     if wanted is float and isinstance(value, float) and value != value:
         raise InvalidOption(f"{name} is not a number.")

@@ -6,7 +6,6 @@ route or a socket; errors of the games, of Pydantic and of the framework become 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -26,9 +25,9 @@ from edgeworth.errors import (
     OtherRules,
     UnknownName,
 )
+from edgeworth.validation import problem_in, shown
 
 PLACES = ("body", "query", "path")
-NO_OBJECT = ("model_type", "model_attributes_type", "dict_type")
 DESCRIPTIONS = {
     400: "The request cannot be read.",
     401: "No token, or an unknown one.",
@@ -138,19 +137,13 @@ def refusal_of(error: Refused | EdgeworthError) -> Refused:
     return Refused(422, "refused", said, "Change the request as the message says.", None)
 
 
-def invalid_request(problem: Mapping[str, Any]) -> Refused:
-    """One of Pydantic's errors as a refusal."""
-    name = ".".join(str(part) for part in problem["loc"] if part not in PLACES) or "body"
-    arrived = repr(problem.get("input"))
-    arrived = arrived if len(arrived) <= 60 else arrived[:57] + "..."
-    if problem["type"] == "missing":
-        said = f"{name} is missing."
-    elif problem["type"] == "extra_forbidden":
-        said = f"{name} is not known here."
-    elif problem["type"] in NO_OBJECT:
-        said = f"{name} is {arrived}; expected a JSON object."
-    else:
-        said = f"{name} is {arrived}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+def invalid_request(error: RequestValidationError | ValidationError) -> Refused:
+    """What Pydantic finds wrong with a request, as a refusal."""
+    problem = problem_in([{**each, "loc": tuple(part for part in each["loc"] if part not in PLACES)} for each in error.errors()])
+    name = problem.field or "body"
+    expected = "a JSON object" if problem.kind == "mapping" else problem.expected
+    short = {"missing": f"{name} is missing.", "unknown": f"{name} is not known here."}
+    said = short.get(problem.kind) or f"{name} is {shown(problem.arrived)}; expected {expected}."
     return Refused(422, "invalid_request", said, "GET /openapi.json describes what is expected.", name)
 
 
@@ -180,7 +173,7 @@ def add_exception_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     @app.exception_handler(ValidationError)
     async def on_invalid(request: Request, error: RequestValidationError | ValidationError) -> Response:
-        return answer(request, invalid_request(error.errors()[0]))
+        return answer(request, invalid_request(error))
 
     @app.exception_handler(HTTPException)
     async def on_http(request: Request, error: HTTPException) -> Response:

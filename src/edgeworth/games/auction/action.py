@@ -14,13 +14,12 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from edgeworth.errors import DataError, IllegalAction, suggestion
 from edgeworth.games.auction.state import MECHANISM
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES, COALITION_POLICIES
 from edgeworth.protocol import FLAG, number, one_of
-from edgeworth.validation import shown
+from edgeworth.validation import Problem, problem_in, shown
 
 Checked = TypeVar("Checked")
 
@@ -75,17 +74,17 @@ def checked_action(value: Any) -> DaedalusAction:
     try:
         return DaedalusAction.model_validate(plain)
     except ValidationError as error:
-        raise _complaint(error.errors()[0]) from None
+        raise _illegal(problem_in(error, DaedalusAction)) from None
 
 
-def _complaint(problem: ErrorDetails) -> IllegalAction:
-    """The error for what Pydantic found wrong with a mechanism."""
-    field = str(problem["loc"][0])
-    if problem["type"] == "missing":
-        return IllegalAction(f"{field} is missing; a mechanism has all of {', '.join(FIELDS)}.", field)
-    if problem["type"] == "extra_forbidden":
+def _illegal(problem: Problem) -> IllegalAction:
+    """The error for what is wrong with a mechanism."""
+    field, arrived = problem.field, problem.arrived
+    if problem.kind == "missing":
+        return IllegalAction(f"{field} is missing; a mechanism has {problem.expected}.", field)
+    if problem.kind == "unknown":
         return IllegalAction(f"Unknown field {field!r} in the mechanism. Known: {', '.join(FIELDS)}.{suggestion(field, FIELDS)}", field)
-    kind, arrived = KINDS[field], problem["input"]
+    kind = KINDS[field]
     return IllegalAction(f"{field} is {shown(arrived)}; expected {kind.expected}.{suggestion(str(arrived), kind.words)}", field)
 
 
