@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgeworth import catalog
-from edgeworth.config import AuctionConfig, BargainingConfig, config_folder
+from edgeworth.config import AuctionConfig, BargainingConfig, scenario_names
 from edgeworth.envs.daedalus_spaces import action_from
 from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.envs.negotiation import NegotiationEnv
@@ -250,11 +250,6 @@ def refuse_files(value: Any, where: str) -> None:
     elif isinstance(value, list):
         for inner in value:
             refuse_files(inner, where)
-
-
-def scenario_names() -> list[str]:
-    """The bundled scenarios."""
-    return sorted(path.stem for path in (config_folder() / "scenarios").glob("*.yaml"))
 
 
 def opening_from(export: Mapping[str, Any]) -> tuple[Opening, list[Any]]:
