@@ -1,4 +1,4 @@
-"""`edgeworth clone`: from a folder of dialogues to a network that plays; the talks here are invented."""
+"""`edgeworth clone`: from a folder of dialogues to a network that plays; the dialogues here are invented."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def data(tmp_path: Path) -> Path:
     return write_talks(tmp_path / "elsewhere" / "deal_or_no_dialog")
 
 
-def test_a_clone_is_trained_measured_and_put_into_a_box(called: Callable[..., Any], data: Path, tmp_path: Path) -> None:
+def test_a_clone_is_trained_measured_and_written_for_bundling(called: Callable[..., Any], data: Path, tmp_path: Path) -> None:
     folder, result_file, box = tmp_path / "run", tmp_path / "result.json", tmp_path / "box" / "clone"
     words = ("clone", "--data", f"{data}/", "--test", "--seed", "3", "--out", str(folder), "--result", str(result_file), "--box", str(box))
     run = called(*words, "--json", *QUICK)
@@ -37,21 +37,19 @@ def test_a_clone_is_trained_measured_and_put_into_a_box(called: Callable[..., An
     assert {"reward", "deal_rate", "pareto_rate"} <= result["play"]["agents"]["sampled"].keys()
 
 
-def test_people_are_shown_likelihoods_and_play_and_the_test_talks_stay_unread(
-    called: Callable[..., Any], data: Path, tmp_path: Path
-) -> None:
+def test_likelihoods_and_play_are_shown_and_the_test_dialogues_stay_unread(called: Callable[..., Any], data: Path, tmp_path: Path) -> None:
     (data / "test.txt").unlink()
     run = called("clone", "--data", str(data), "--out", str(tmp_path / "run"), *QUICK)
     assert run.status == 0, run.err
     assert "log-likelihood per move: clone" in run.out and "majority (PROPOSE)" in run.out and "sampled" in run.out
 
 
-def test_a_missing_folder_is_answered_with_where_the_data_are(called: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_error_about_a_missing_folder_says_where_the_data_are(called: Callable[..., Any], tmp_path: Path) -> None:
     run = called("clone", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path / "run"))
     assert run.status == 1 and "facebookresearch/end-to-end-negotiator" in run.err and "CC BY-NC 4.0" in run.err
     assert not (tmp_path / "run").exists()
 
 
-def test_a_wrong_setting_is_answered_with_its_neighbour(called: Callable[..., Any], data: Path) -> None:
+def test_a_mistyped_setting_gets_a_suggestion(called: Callable[..., Any], data: Path) -> None:
     run = called("clone", "--data", str(data), "--set", "epoch=3")
     assert run.status == 2 and "epochs" in run.err

@@ -70,7 +70,7 @@ def test_leaving_the_game_says_how_to_take_it_up_again() -> None:
     assert "edgeworth play --scenario classic --partner boulware --seed 4" in run.stdout
 
 
-def test_playing_for_a_script_prints_one_object_and_talks_on_standard_error() -> None:
+def test_playing_with_json_prints_one_object_and_the_moves_on_standard_error() -> None:
     run = edgeworth("play", "--seed", "4", "--json", typed="disagree\n")
     assert json.loads(run.stdout) == {"seed": 4, "reward": 0.0, "partner_reward": 0.0, "outcome": "AGENT_WALKED", "deal": None}
     assert "Legal moves" in run.stderr
@@ -92,7 +92,7 @@ def test_analyse_draws_the_frontier(tmp_path: Path) -> None:
     assert "Pareto frontier" in run.stdout
 
 
-def test_analyse_says_why_it_has_no_plan_for_a_partner_that_betrays_itself() -> None:
+def test_analyse_says_why_there_is_no_plan_for_a_partner_whose_offers_reveal_its_utilities() -> None:
     run = edgeworth("analyse", "--partner", "boulware")
     assert run.returncode == 0
     assert "counter-offers betray nothing" in run.stdout.replace("\n", " ")
@@ -165,6 +165,6 @@ def test_a_game_that_is_left_is_one_object_too() -> None:
     assert told("play", "--seed", "4", typed="quit\n")["outcome"] is None
 
 
-def test_the_most_a_random_partner_gives_is_told_as_an_average() -> None:
+def test_the_most_a_random_partner_gives_is_reported_as_an_average() -> None:
     run = edgeworth("play", "--partner", "random", "--seed", "4", typed="disagree\n")
     assert "points on average" in run.stdout

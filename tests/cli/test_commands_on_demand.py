@@ -1,4 +1,4 @@
-"""Commands are loaded when they are called, and what is said of them until then is what they say themselves."""
+"""Commands are loaded when they are called; their line in `edgeworth --help` is the first line of their own help."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def test_a_group_brings_all_of_its_commands() -> None:
     assert {"list", "measure", "fill"} <= set(LazyCommand("hints").load().commands)
 
 
-def test_a_mistyped_command_is_answered_with_its_neighbour() -> None:
+def test_a_mistyped_command_gets_a_suggestion() -> None:
     result = CliRunner().invoke(app, ["ply"])
     assert result.exit_code == 2 and "Did you mean 'play'" in result.output

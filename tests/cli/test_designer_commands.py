@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from edgeworth.agents.designers import bundled
 from edgeworth.agents.designers.bundled import BIDDERS, POPULATIONS
 from edgeworth.agents.designers.schedule_search import ScheduleBudget
 from edgeworth.agents.designers.search import SearchBudget
@@ -42,11 +43,11 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Everything that is bundled goes to a folder of its own."""
     for name in ("mechanism_folder", "format_folder", "schedule_folder"):
-        monkeypatch.setattr(designer_making, name, lambda name=name: tmp_path / name)
+        monkeypatch.setattr(bundled, name, lambda name=name: tmp_path / name)
     return tmp_path
 
 
-def test_a_search_tells_the_best_of_each_format_and_writes_the_mechanism(called: Call, tmp_path: Path) -> None:
+def test_a_search_reports_the_best_of_each_format_and_writes_the_mechanism(called: Call, tmp_path: Path) -> None:
     out = tmp_path / "mine.json"
     run = called("designers", "search", "--stage", "3", "--n-agents", "5", *SMALL, "--out", str(out), "--json")
     found = json.loads(run.out)
@@ -55,7 +56,7 @@ def test_a_search_tells_the_best_of_each_format_and_writes_the_mechanism(called:
     assert "best of each format" in called("designers", "search", "--stage", "3", "--n-agents", "3", *SMALL).out
 
 
-def test_a_schedule_search_writes_its_steps_and_tells_its_gain(called: Call, tmp_path: Path) -> None:
+def test_a_schedule_search_writes_its_steps_and_reports_its_gain(called: Call, tmp_path: Path) -> None:
     out = tmp_path / "plan.json"
     words = ("designers", "search", "--schedule", "--stage", "4", *SMALL, "--out", str(out))
     run = called(*words)

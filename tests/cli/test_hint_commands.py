@@ -74,13 +74,13 @@ def test_the_object_holds_the_prompt_the_reply_and_the_plan(called: Called) -> N
     assert found["bayes"]["act"] == "INSIST" and found["legal_acts"] == ["PROPOSE", "INSIST", "DISAGREE", "END"]
 
 
-def test_the_talks_may_be_told(called: Called) -> None:
+def test_the_moves_so_far_may_be_given(called: Called) -> None:
     found = told(called("hint", *CONTEXT, "--history", TALKS, "--reply", said(HINT, act_type=2), "--json"))
     assert found["history"] == TALKS.split("; ") and found["verdict"]["act"] == "AGREE"
     assert "Its standing offer leaves me: 1,1,1\nMoves left: 8" in found["messages"][1]["content"]
 
 
-def test_talks_that_are_told_lead_where_talks_that_are_played_lead(called: Called) -> None:
+def test_given_moves_lead_to_the_same_state_as_played_ones(called: Called) -> None:
     env = sit_down(POOL)
     history = play(env, propose(2, 1, 3)).info["history"]
     words = "; ".join(move_words(move, POOL.counts) for move in history)
@@ -95,12 +95,12 @@ def test_a_history_reads_what_prompts_show() -> None:
     assert read_history("\n".join(move_words(move, POOL.counts) for move in moves), POOL.counts) == moves
 
 
-def test_the_partner_may_open_in_talks_that_are_told(called: Called) -> None:
+def test_the_partner_may_open_a_given_history(called: Called) -> None:
     found = told(called("hint", *CONTEXT, "--history", "partner PROPOSE 1,1,1", "--provider", "bayes", "--json"))
     assert found["history"] == ["partner PROPOSE 1,1,1"] and "AGREE" in found["legal_acts"]
 
 
-def test_house_rules_stay_in_force_in_talks_that_are_told(called: Called) -> None:
+def test_house_rules_stay_in_force_after_a_given_history(called: Called) -> None:
     words = ("hint", *CONTEXT, "--history", TALKS, "--set", "sudden_end=0.4", "--reply", "?", "--json")
     assert "the talks may break off, chance 0.4" in told(called(*words))["messages"][1]["content"]
 
@@ -111,7 +111,7 @@ def test_a_provider_that_asks_no_model_has_no_prompt(called: Called, provider: s
     assert told(called("hint", "--provider", provider, "--json"))["messages"] is None
 
 
-def test_a_game_without_an_expert_is_told_how_to_train_one(called: Called) -> None:
+def test_an_error_about_a_missing_expert_says_how_to_train_one(called: Called) -> None:
     run = called("hint", "--provider", "expert", "--set", "max_count=7")
     assert run.status == 2 and "train one with `edgeworth train --config configs/ppo_expert.yaml`" in run.err
 

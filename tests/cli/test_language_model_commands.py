@@ -92,7 +92,7 @@ def test_a_language_model_designs_the_market_and_earns_what_it_earns_elsewhere(t
     assert found["language_model"]["latency"]["p50"] == 0.25
 
 
-def test_tokens_and_seconds_are_told_at_the_end(called: Call, pocket: Call) -> None:
+def test_tokens_and_seconds_are_reported_at_the_end(called: Call, pocket: Call) -> None:
     pocket(Obliging)
     run = called(*MARKET, "--quiet")
     assert (
@@ -143,7 +143,7 @@ def test_a_market_is_recorded_and_replayed_without_a_model(told: Call, called: C
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_a_client_that_cannot_be_opened_is_told_in_one_sentence(
+def test_a_client_that_cannot_be_opened_is_a_one_sentence_error(
     called: Call, pocket: Call, words: list[str], status: int, sentence: str
 ) -> None:
     pocket(Obliging)
@@ -188,7 +188,7 @@ def test_a_model_that_was_trained_on_other_rules_says_so_in_its_row(tmp_path: Pa
     assert model_label("groq", "llama") == "language_model (llama)"
 
 
-def test_the_row_of_a_model_by_name_is_called_after_it(told: Call) -> None:
+def test_the_row_of_a_named_model_has_its_name(told: Call) -> None:
     found = told(Obliging, *SCALE, "--client", "pocket", "--model", "mine", "--model-episodes", "5")
     assert found["populations"]["0"][-1]["designer"] == "language_model (mine)" and found["model"]["name"] == "mine"
 
@@ -223,7 +223,7 @@ def test_a_row_that_cannot_be_is_refused(called: Call, words: list[str], sentenc
     assert run.status == 2 and sentence in run.err
 
 
-def test_the_model_stands_in_the_figure_too(told: Call, tmp_path: Path) -> None:
+def test_the_model_is_drawn_in_the_figure_too(told: Call, tmp_path: Path) -> None:
     found = told(Obliging, *SCALE, "--model-episodes", "5")
     draw_designers(found, tmp_path / "scale.png")
     assert (tmp_path / "scale.png").read_bytes().startswith(b"\x89PNG")

@@ -35,7 +35,7 @@ def write(path: Path, **changes: Any) -> str:
     return str(path)
 
 
-def test_a_market_is_told_sale_by_sale(called: Call) -> None:
+def test_a_market_is_described_sale_by_sale(called: Call) -> None:
     run = called("market")
     assert run.status == 0
     for words in (

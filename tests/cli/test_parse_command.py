@@ -28,7 +28,7 @@ def test_a_dialogue_typed_in_is_read_line_by_line(called: Callable[..., Any]) ->
     assert "The last offer: 1 book, 1 hat for YOU, 1 hat, 3 balls for THEM." in run.out
 
 
-def test_a_dialogue_of_a_file_is_held_against_its_deal(called: Callable[..., Any], talks: Path) -> None:
+def test_a_dialogue_of_a_file_is_compared_with_its_deal(called: Callable[..., Any], talks: Path) -> None:
     run = called("parse", "--file", str(talks), "--line", "1")
     assert run.status == 0 and "the last offer is the deal" in run.out
 

@@ -33,7 +33,7 @@ def test_a_replay_earns_what_the_session_earned(tmp_path: Path, prefix: str, act
     assert [step["reward"] for step in told["steps"]] == rewards and told["seed"] == 11
 
 
-def test_a_replay_is_told_step_by_step(tmp_path: Path) -> None:
+def test_a_replay_is_shown_step_by_step(tmp_path: Path) -> None:
     file, rewards = exported(tmp_path, "", MECHANISM, 3)
     told = runner.invoke(app, ["replay", str(file)]).stdout
     assert f"{rewards[1]:.6f}" in told and f"total reward {sum(rewards):.6f}" in told and "goes on" in told
@@ -51,7 +51,7 @@ def test_a_session_of_other_rules_is_refused_and_not_played(tmp_path: Path, rule
     assert said in str(result.exception) and "Open a new session" in str(result.exception)
 
 
-def test_talks_that_were_exported_before_rules_had_numbers_are_played(tmp_path: Path) -> None:
+def test_a_negotiation_exported_before_rules_had_numbers_is_replayed(tmp_path: Path) -> None:
     file, rewards = exported(tmp_path, "/bargaining", OFFER, 2)
     content = json.loads(file.read_text())
     assert content.pop("rules") == 1

@@ -16,7 +16,7 @@ TINY = ("--steps", "3000", "--response-steps", "3000", "--episodes", "40", "--co
 
 
 @pytest.mark.slow
-def test_agents_are_trained_exploited_drawn_and_put_into_a_box(called: Callable[..., Any], tmp_path: Path) -> None:
+def test_agents_are_trained_exploited_drawn_and_written_for_bundling(called: Callable[..., Any], tmp_path: Path) -> None:
     files = {name: tmp_path / f"result.{name}" for name in ("json", "png")}
     where = ("--runs", str(tmp_path / "runs"), "--out", str(files["json"]), "--figure", str(files["png"]), "--box", str(tmp_path / "box"))
     run = called("self-play", "--seed", "5", "--seed", "6", *TINY, *where, "--json")
@@ -51,7 +51,7 @@ def test_an_empty_pool_is_a_wrong_call(called: Callable[..., Any], tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["human_clone", "self_play"])
-def test_networks_in_the_box_play_by_name(called: Callable[..., Any], name: str) -> None:
+def test_bundled_networks_play_by_name(called: Callable[..., Any], name: str) -> None:
     run = called("evaluate", "--agent", name, "--partner", "self_play", "--episodes", "20", "--sampled", "--json")
     assert run.status == 0, run.err
     assert json.loads(run.out)["agents"][0]["agent"] == name

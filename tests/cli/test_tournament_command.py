@@ -40,7 +40,7 @@ def test_who_cannot_play_is_named_with_the_reason(called: Called, tmp_path: Path
     assert run.status == 0 and "does not take part: The network in" in run.out and "up to 3 units" in run.out
 
 
-def test_wrong_names_are_answered_with_their_neighbour(called: Called) -> None:
+def test_mistyped_names_get_a_suggestion(called: Called) -> None:
     run = called("tournament", "--scenario", "clasic")
     assert run.status == 2 and "Did you mean 'classic'?" in run.err
     run = called("tournament", "-n", "greedy", "-n", "oracel")

@@ -129,7 +129,7 @@ def test_a_setting_that_a_run_was_begun_with_may_be_said_again(called: Called, t
         (("--config", "nowhere.yaml"), "nowhere.yaml: cannot be read"),
     ],
 )
-def test_a_wrong_call_is_answered_and_leaves_nothing(called: Called, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+def test_a_wrong_call_is_an_error_and_leaves_nothing(called: Called, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     folder = tmp_path / "run"
     run = called("train", "--out", str(folder), "--steps", "256", *words)
     assert run.status in (1, 2) and message in run.err
@@ -149,7 +149,7 @@ def test_a_wrong_call_is_answered_and_leaves_nothing(called: Called, tmp_path: P
         (("compare", "bayes", "random", "--sampled"), 2, "--sampled is for learned negotiators"),
     ],
 )
-def test_an_agent_that_is_not_there_is_answered(called: Called, words: tuple[str, ...], status: int, message: str) -> None:
+def test_a_missing_agent_is_an_error(called: Called, words: tuple[str, ...], status: int, message: str) -> None:
     run = called(*words)
     assert run.status == status and message in run.err
 

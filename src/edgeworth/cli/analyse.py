@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import RenderableType
@@ -49,13 +50,7 @@ def analyse(
         err.print(f"Drew {figure}.")
     points, bounds = solutions(context), _bounds(context, config)
     result = {
-        "context": {
-            "counts": context.counts,
-            "my_utilities": context.my_utilities,
-            "partner_utilities": context.partner_utilities,
-            "my_maximum": context.my_maximum,
-            "partner_maximum": context.partner_maximum,
-        },
+        "context": {**asdict(context), "my_maximum": context.my_maximum, "partner_maximum": context.partner_maximum},
         "frontier": [_allocation(point) for point in pareto_frontier(context)],
         "points": {key: _allocation(getattr(points, key)) for key in POINT_NAMES},
         "partner": config.partner,

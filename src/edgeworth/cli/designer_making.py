@@ -5,26 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from edgeworth.agents.designers import bundled
+from edgeworth.agents.designers import composition_library as compositions
 from edgeworth.agents.designers.adaptive import LIBRARY, Adaptive, forecast_file, library_rows
-from edgeworth.agents.designers.bundled import (
-    CHECKPOINTS,
-    USUAL_BIDDERS,
-    bundled_name,
-    find_mechanism,
-    format_folder,
-    mechanism_folder,
-    numbered,
-    schedule_folder,
-)
-from edgeworth.agents.designers.composition_library import (
-    LIBRARY_NAME,
-    build_library,
-    cluster_centres,
-    compositions_of,
-    drawn_compositions,
-    save_library,
-    searched_candidates,
-)
 from edgeworth.agents.designers.designer import Designer, play
 from edgeworth.agents.designers.fixed import BestConstant
 from edgeworth.agents.designers.forecast import FitSettings, fit_revisions, save_revisions
@@ -39,39 +22,39 @@ from edgeworth.games.auction.batch import Rows
 
 FRESH = 2**41
 """The first seed of the markets on which a card's scores are measured."""
-OTHER_EFFORT = 0.5
-"""Effort of a search for an unusual number of bidders."""
 
 
-def effort_for(n_agents: int) -> float:
-    """The default effort of a search: full for the usual number of bidders, half for others."""
-    return 1.0 if n_agents == USUAL_BIDDERS else OTHER_EFFORT
+def _effort(given: float | None, n_agents: int) -> float:
+    """The effort of a search; by default full for the usual number of bidders, half for others."""
+    return given if given is not None else 1.0 if n_agents == bundled.USUAL_BIDDERS else 0.5
 
 
-def constants(config: AuctionConfig, seed: int, effort: float, threads: int, bundle: bool) -> Found:
+def constants(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool) -> Found:
     """Search the best constant mechanism of each format, and bundle them if asked."""
     with progress() as task:
         show = task(f"population {config.stage}, {config.n_agents} bidders")
-        found = search_mechanism(config, seed, SearchBudget().scaled(effort), threads=threads, progress=show)
+        found = search_mechanism(config, seed, SearchBudget().scaled(_effort(effort, config.n_agents)), threads=threads, progress=show)
     if bundle:
-        name, actions = bundled_name(config.stage), _dumped(found.mechanisms)
-        write_json(numbered(mechanism_folder(), name, config.n_agents), actions[0])
-        write_json(numbered(format_folder(), name, config.n_agents), actions)
+        name, actions = bundled.bundled_name(config.stage), _dumped(found.mechanisms)
+        write_json(bundled.numbered(bundled.mechanism_folder(), name, config.n_agents), actions[0])
+        write_json(bundled.numbered(bundled.format_folder(), name, config.n_agents), actions)
     return found
 
 
-def schedule(config: AuctionConfig, seed: int, effort: float, threads: int, bundle: bool) -> FoundSchedule:
+def schedule(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool) -> FoundSchedule:
     """Search the best schedule, from the bundled best constants of each format or, where there are none, from a search for them."""
-    kept = numbered(format_folder(), bundled_name(config.stage), config.n_agents)
+    kept = bundled.numbered(bundled.format_folder(), bundled.bundled_name(config.stage), config.n_agents)
     if kept.is_file():
         start = mechanism_rows(read_mechanisms(kept))
     else:
         start = constants(config, seed, effort, threads, bundle=False).mechanisms
     with progress() as task:
         show = task(f"schedule for population {config.stage}, {config.n_agents} bidders")
-        found = search_schedule(config, start, seed, ScheduleBudget().scaled(effort), threads, show)
+        found = search_schedule(config, start, seed, ScheduleBudget().scaled(_effort(effort, config.n_agents)), threads, show)
     if bundle:
-        write_json(numbered(schedule_folder(), bundled_name(config.stage), config.n_agents), _dumped(found.schedule))
+        write_json(
+            bundled.numbered(bundled.schedule_folder(), bundled.bundled_name(config.stage), config.n_agents), _dumped(found.schedule)
+        )
     return found
 
 
@@ -105,7 +88,7 @@ def forecasts(prior: str, n_agents: int, seed: int, markets: int, episodes: int,
     """Fit the adaptive designer's forecasts; the bundled ones get a card."""
     config = AuctionConfig(stage=prior, n_agents=n_agents)
     path = forecast_file(prior, n_agents) if out_file is None else out_file
-    for note in (note for name in LIBRARY for note in find_mechanism(name, n_agents)[1]):
+    for note in (note for name in LIBRARY for note in bundled.find_mechanism(name, n_agents)[1]):
         say(f"{note}.")
     with progress() as task:
         show = task(f"prior {prior}, {n_agents} bidders")
@@ -132,25 +115,27 @@ def composition_library(
     n_agents: int, clusters: int, markets: int, seed: int, effort: float, episodes: int, threads: int, out_file: Path | None
 ) -> dict[str, Any]:
     """Build the library that the oracle chooses from; its card says what choosing by composition is worth on fresh markets."""
-    path = numbered(CHECKPOINTS, LIBRARY_NAME, n_agents, "npz") if out_file is None else out_file
-    compositions = compositions_of(n_agents)
-    centres = cluster_centres(drawn_compositions(n_agents, seed), clusters, seed)
+    path = bundled.numbered(bundled.CHECKPOINTS, compositions.LIBRARY_NAME, n_agents, "npz") if out_file is None else out_file
+    every = compositions.compositions_of(n_agents)
+    centres = compositions.cluster_centres(compositions.drawn_compositions(n_agents, seed), clusters, seed)
     with progress() as task:
-        candidates = searched_candidates(library_rows(n_agents), centres, QUICK.scaled(effort), seed, threads, task("searching"))
-        library = build_library(candidates, compositions, markets, seed, threads, task("comparing"))
+        candidates = compositions.searched_candidates(
+            library_rows(n_agents), centres, QUICK.scaled(effort), seed, threads, task("searching")
+        )
+        library = compositions.build_library(candidates, every, markets, seed, threads, task("comparing"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_library(path, library)
+    compositions.save_library(path, library)
     err.print(f"Wrote {path} ({path.stat().st_size / 1000:.0f} kB).")
     card = {
         "what": "library of mechanisms by composition, for the oracle; other numbers of bidders take the nearest shares",
         "command": command_line(),
         "n_agents": n_agents,
-        "compositions": len(compositions),
+        "compositions": len(every),
         "searched_compositions": centres.tolist(),
         "candidates": len(candidates),
         "mechanisms_in_use": len(library.mechanisms),
         "markets": f"{markets} per candidate and composition",
-        "seeds": f"{seed} to {seed + markets * len(compositions) - 1}",
+        "seeds": f"{seed} to {seed + markets * len(every) - 1}",
         "populations": {
             stage: _measured(Oracle(library), AuctionConfig(stage=stage, n_agents=n_agents), episodes) for stage in ("stages", "mixed")
         },

@@ -10,16 +10,8 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
+from edgeworth.agents.designers import bundled
 from edgeworth.agents.designers.adaptive import PRIORS
-from edgeworth.agents.designers.bundled import (
-    BIDDERS,
-    POPULATIONS,
-    USUAL_BIDDERS,
-    bundled_mechanism,
-    bundled_names,
-    mechanism_names,
-    schedule_folder,
-)
 from edgeworth.agents.designers.schedule_search import schedule_changes
 from edgeworth.cli import designer_making as making
 from edgeworth.cli.console import command_line, deliver, listed, out, table, write_json
@@ -46,8 +38,8 @@ def list_designers(as_json: AsJson = False) -> None:
     Example: edgeworth designers list
     """
     names, found = listed("designer", "designer")
-    mechanisms = {name: bundled_mechanism(name).model_dump() for name in mechanism_names()}
-    schedules = bundled_names(schedule_folder())
+    mechanisms = {name: bundled.bundled_mechanism(name).model_dump() for name in bundled.mechanism_names()}
+    schedules = bundled.bundled_names(bundled.schedule_folder())
     page: list[RenderableType] = [
         found,
         f"\nBundled mechanisms (configs/mechanisms/): {', '.join(mechanisms)}.",
@@ -75,9 +67,8 @@ def search(
     Example: edgeworth designers search --stage 3 --schedule
     """
     config = AuctionConfig.from_options(stage=stage, n_agents=n_agents)
-    if bundle and stage not in POPULATIONS:
-        raise InvalidOption(f"--bundle keeps what is found for {', '.join(POPULATIONS)}; for {stage!r} use --out.")
-    effort = making.effort_for(n_agents) if effort is None else effort
+    if bundle and stage not in bundled.POPULATIONS:
+        raise InvalidOption(f"--bundle keeps what is found for {', '.join(bundled.POPULATIONS)}; for {stage!r} use --out.")
     if schedule:
         plan = making.schedule(config, seed, effort, threads, bundle)
         found = making.schedule_facts(plan)
@@ -174,16 +165,16 @@ def bundle_command(
     for part in only or []:
         if part not in PARTS:
             raise UnknownName("part of the bundle", part, PARTS)
-    numbers, wanted = n_agents or list(BIDDERS), only or list(PARTS)
-    usual = [number for number in numbers if number == USUAL_BIDDERS]
-    markets = [AuctionConfig(stage=stage, n_agents=number) for number in numbers for stage in POPULATIONS]
+    numbers, wanted = n_agents or list(bundled.BIDDERS), only or list(PARTS)
+    usual = [number for number in numbers if number == bundled.USUAL_BIDDERS]
+    markets = [AuctionConfig(stage=stage, n_agents=number) for number in numbers for stage in bundled.POPULATIONS]
     for config in markets if "constants" in wanted else []:
-        making.constants(config, seed, making.effort_for(config.n_agents) if effort is None else effort, threads, bundle=True)
+        making.constants(config, seed, effort, threads, bundle=True)
     for config in markets if "schedules" in wanted else []:
         if config.n_agents in usual:
-            making.schedule(config, seed, 1.0 if effort is None else effort, threads, bundle=True)
+            making.schedule(config, seed, effort, threads, bundle=True)
     for number in numbers if "forecasts" in wanted else []:
         for prior in PRIORS:
             making.forecasts(prior, number, 7_000_000, 30_000, 4000, threads, None)
     for number in usual if "library" in wanted else []:
-        making.composition_library(number, 24, 64, 8_000_000, 1.0 if effort is None else effort, 4000, threads, None)
+        making.composition_library(number, 24, 64, 8_000_000, effort or 1.0, 4000, threads, None)

@@ -70,7 +70,8 @@ def hint_command(
     Example: edgeworth hint --seed 7 --reply '{"act_type": 2, "oA": [0, 0, 0], "confidence": 0.9}'
     """
     config = options.game_config(scenario, partner, settings)
-    asking = model_options(client, model, client_option, cache, replay, temperature, max_tokens, seed)
+    others = {"client": client, "model": model, "cache": cache, "max_tokens": max_tokens}
+    asking = model_options(client_option, replay, temperature, seed, **others)
     giver = _provider(provider, reply, prompt, asking)
     if history is not None and moves:
         raise InvalidOption("--history and --moves exclude each other: the moves are given, or played.")
@@ -85,27 +86,10 @@ def hint_command(
     deliver(result, _page(batch, result, found, planned), as_json)
 
 
-def model_options(
-    client: str | None,
-    model: str | None,
-    client_option: list[str] | None,
-    cache: Path | None,
-    replay: bool,
-    temperature: float | None,
-    max_tokens: int | None,
-    seed: int,
-) -> dict[str, Any]:
+def model_options(client_option: list[str] | None, replay: bool, temperature: float | None, seed: int, **others: Any) -> dict[str, Any]:
     """The options of the provider llm, from flags; None where a flag was not given."""
-    return {
-        "client": client,
-        "model": model,
-        "client_options": options.client_options(client_option),
-        "cache": cache,
-        "replay": replay or None,
-        "temperature": temperature,
-        "max_tokens": max_tokens,
-        "seed": seed if temperature else None,
-    }
+    sampling = {"temperature": temperature, "seed": seed if temperature else None}
+    return {**others, "client_options": options.client_options(client_option), "replay": replay or None, **sampling}
 
 
 def hint_provider(name: str, **asking: Any) -> HintProvider:

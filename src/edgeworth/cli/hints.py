@@ -70,7 +70,8 @@ def measure(
     """
     config = options.game_config(scenario, partner, settings)
     temperature = FREE_TEMPERATURE if free and temperature is None else temperature
-    asking = model_options(client, model, client_option, cache, replay, temperature, max_tokens, seed)
+    others = {"client": client, "model": model, "cache": cache, "max_tokens": max_tokens}
+    asking = model_options(client_option, replay, temperature, seed, **others)
     advisers = _advisers(providers, prompt or [], asking, free)
     seeds = choose_seeds(config, contexts, episodes, seed)
     with progress() as task:

@@ -26,7 +26,7 @@ Figure = Annotated[Path | None, typer.Option("--figure", help="Also draw the res
 # Both games
 
 Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")]
-Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that run at a time, each on one core.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, show_default="number of cores", help="Processes that run at a time.")]
 CORES = os.cpu_count() or 1
 
 # Bargaining

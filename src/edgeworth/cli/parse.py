@@ -118,7 +118,10 @@ def _measure(path: Path, split: str, labelled: Path | None, skip_broken: bool, s
     names = list(SPLIT_FILES) if path.is_dir() and split == "all" else [split]
     parts = {name: distinct(read_dialogues(path, name, broken)) for name in names}
     left_out = list({(error.path, error.line): str(error) for error in broken or []}.values())
-    _name_broken(left_out)
+    if left_out:
+        say(f"Left out {len(left_out)} broken line{'s' if len(left_out) != 1 else ''}:")
+        named, others = left_out[:NAMED_AT_MOST], len(left_out) - NAMED_AT_MOST
+        say("\n".join([*(f"  {error}" for error in named), *([f"  … and {others} more."] if others > 0 else [])]))
     if not any(parts.values()):
         raise DataError(path, "expected dialogues; found only broken lines.")
     with progress() as task:
@@ -132,15 +135,6 @@ def _measure(path: Path, split: str, labelled: Path | None, skip_broken: bool, s
         "broken": left_out,
         "labelled": None if labelled is None else measure_labelled(read_labelled(labelled), seed),
     }
-
-
-def _name_broken(broken: list[str]) -> None:
-    if broken:
-        say(f"Left out {len(broken)} broken line{'s' if len(broken) != 1 else ''}:")
-    for error in broken[:NAMED_AT_MOST]:
-        say(f"  {error}")
-    if len(broken) > NAMED_AT_MOST:
-        say(f"  … and {len(broken) - NAMED_AT_MOST} more.")
 
 
 def _measure_page(result: dict[str, Any]) -> Iterator[RenderableType]:

@@ -14,6 +14,7 @@ from edgeworth import catalog
 from edgeworth.cli.console import command_line, deliver, progress, table
 from edgeworth.cli.options import AsJson, Figure, OutFile, Scenarios, Seed
 from edgeworth.config import BargainingConfig, scenario_names
+from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.tournament import cross_table, own_partner_column, run_tournament, shown_ranks
 
 
@@ -85,9 +86,8 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _standing(row: dict[str, Any]) -> tuple[str, str, str]:
-    score = row["score"]
-    half = max(score["high"] - score["value"], score["value"] - score["low"])
-    return escape(row["name"]), f"{_short(score['value'], 3)}±{_short(half, 3)}", shown_ranks(row["ranks"])
+    score = Estimate.from_dict(row["score"])
+    return escape(row["name"]), f"{_short(score.value, 3)}±{_short(score.half_width, 3)}", shown_ranks(row["ranks"])
 
 
 def _short(value: float | None, digits: int = 2) -> str:
