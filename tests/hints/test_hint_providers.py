@@ -97,7 +97,7 @@ def test_a_hint_for_talks_that_are_over_becomes_a_rejection() -> None:
     batch = begun_with(Context((2, 1, 3), (1, 5, 1), (2, 3, 1)))
     batch.step(np.array([3]), np.zeros((1, 3), np.int64))
     hints = hints_of_moves(batch, everybody(batch), np.zeros(1, np.int64), np.zeros((1, 3), np.int64), np.ones(1, np.float32))
-    assert hints.rejections[0].reason is Reason.MASKED_ACT and "the talks are over" in hints.rejections[0].sentence
+    assert hints.rejections[0].reason is Reason.MASKED_ACT and "the negotiation is over" in hints.rejections[0].sentence
 
 
 # None, random, expert

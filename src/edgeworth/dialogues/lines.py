@@ -74,12 +74,12 @@ def tagged_dialogue(line: Line) -> Dialogue:
         absent = [f"<{mark}>" for tag in TAGS for mark in (tag, f"/{tag}") if f"<{mark}>" not in line.text]
         problem = f"a line without {', '.join(absent)}" if absent else quoted(line.text)
         raise line.error("'<input> … </input> <dialogue> … </dialogue> <output> … </output> <partner_input> … </partner_input>'", problem)
-    mine, talk, output, theirs = fields.groups()
+    mine, speech, output, theirs = fields.groups()
     context = shared_context(line, side_input(line, mine), side_input(line, theirs))
-    talk, selection, rest = talk.partition("<selection>")
+    speech, selection, rest = speech.partition("<selection>")
     if not selection or rest:
-        raise line.error("a dialogue that ends with '<selection>'", quoted(talk + selection + rest))
-    return _ended(line, context, talk, *_tagged_ending(line, output, context))
+        raise line.error("a dialogue that ends with '<selection>'", quoted(speech + selection + rest))
+    return _ended(line, context, speech, *_tagged_ending(line, output, context))
 
 
 def untagged_dialogue(line: Line) -> Dialogue:
@@ -150,15 +150,15 @@ def _checked(line: Line, counts: Triple, mine: Triple, theirs: Triple) -> Contex
         raise DataError(line.path, str(error), line.number) from error
 
 
-def _ended(line: Line, context: Context, talk: str, outcome: DialogueOutcome, my_share: Triple | None) -> Dialogue:
+def _ended(line: Line, context: Context, speech: str, outcome: DialogueOutcome, my_share: Triple | None) -> Dialogue:
     """The dialogue with its shares: what one side gets, the other leaves."""
     partner_share = None if my_share is None else _complement(context.counts, my_share)
-    return Dialogue(context, _utterances(line, talk), outcome, my_share, partner_share, line.number)
+    return Dialogue(context, _utterances(line, speech), outcome, my_share, partner_share, line.number)
 
 
-def _utterances(line: Line, talk: str) -> tuple[tuple[Speaker, str], ...]:
+def _utterances(line: Line, speech: str) -> tuple[tuple[Speaker, str], ...]:
     """Who said what; the last piece only says who made the selection."""
-    *said, selecting = (piece.strip() for piece in talk.split("<eos>"))
+    *said, selecting = (piece.strip() for piece in speech.split("<eos>"))
     if selecting not in ("YOU:", "THEM:"):
         raise line.error("'YOU: <selection>' or 'THEM: <selection>' after the last '<eos>'", quoted(selecting))
     return tuple(_utterance(line, piece) for piece in said)

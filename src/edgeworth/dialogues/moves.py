@@ -1,4 +1,4 @@
-"""Talks between people as moves of the game: what was said and selected, as the acts by which the game would have gone the same way.
+"""Human dialogues as moves of the game: what was said and selected, as the acts by which the game would have gone the same way.
 
 People talk freely and then select in silence; in the game every act binds. So what the parser reads of an utterance
 (`acts.py`) becomes a move as follows.
@@ -6,15 +6,15 @@ People talk freely and then select in silence; in the game every act binds. So w
 | read | the move |
 |---|---|
 | PROPOSE, INSIST | the same, with the speaker's share |
-| AGREE to the other side's last offer | AGREE, if it closed the talk |
+| AGREE to the other side's last offer | AGREE, if it closed the dialogue |
 | AGREE to an earlier offer, in words that state it | an offer of that split |
 | DISAGREE or END as the last word, and no deal came | DISAGREE: the speaker walks away |
 | DISAGREE before that | INSIST on the speaker's own last offer, because a refusal in words ends nothing |
 
-An assent closed the talk if that split was the deal, or if no other offer came after it; where both sides gave up, it did not.
-What was selected closes a talk that no word has closed: AGREE of the side whose partner's last offer is the deal; END with the deal, if
-nobody's last offer is; DISAGREE where both gave up. Selections that clash are not in the data, so those talks stay open. Everything else is
-left out, and counted by its reason.
+An assent closed the dialogue if that split was the deal, or if no other offer came after it; where both sides gave up, it did not. What
+was selected closes a dialogue that no word has closed: AGREE of the side whose partner's last offer is the deal; END with the deal, if
+nobody's last offer is; DISAGREE where both gave up. Selections that clash are not in the data, so those dialogues stay open. Everything
+else is left out, and counted by its reason.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def dialogue_moves(dialogue: Dialogue, turns: int) -> DialogueMoves:
 
 
 class _Table:
-    """The state of the game while a dialogue is told again."""
+    """The state of the game while a dialogue is replayed."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self.dialogue, self.pool = dialogue, dialogue.context.counts
@@ -140,7 +140,7 @@ class _Table:
         return Move(side, Act.INSIST if again else Act.PROPOSE, _stated(reading), Source.SAID)
 
     def _closes(self, assent: Reading, later: Sequence[Reading]) -> bool:
-        """Whether the talk was over with an assent to the other side's last offer."""
+        """Whether the dialogue was over with an assent to the other side's last offer."""
         if self.dialogue.outcome == "no_agreement":
             return False
         if self.agreed and assent.share == self.deal[assent.side]:
@@ -151,7 +151,7 @@ class _Table:
         return all(offer == assent.share for offer in offers)
 
     def select(self, last_speaker: Side) -> None:
-        """The final selection of a talk that no word has closed."""
+        """The final selection of a dialogue that no word has closed."""
         following = _other(last_speaker)
         if self.dialogue.outcome == "no_agreement":
             self._add(Move(following, Act.DISAGREE, NOTHING, Source.SELECTED))

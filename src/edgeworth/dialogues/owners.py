@@ -114,7 +114,7 @@ class _OwnerReader:
             self.claims += [Claim(side, mention.item, mention.units, True) for side in (SPEAKER, OTHER)]
 
     def _states_a_value(self, at: int) -> bool:
-        """Talk of worth: "the balls are worth 0 to me", "hats have no value"; but not "the hat is mine"."""
+        """Remarks about worth: "the balls are worth 0 to me", "hats have no value"; but not "the hat is mine"."""
         at += 1
         while isinstance(self._at(at), Mention) or self._at(at) in ("and", ","):
             at += 1

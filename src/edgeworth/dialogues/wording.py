@@ -9,7 +9,7 @@ from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.vocabulary import ITEM_NAMES, LOST_TURN, Act, Outcome, Side
 
 OUTCOME_WORDS = {
-    Outcome.ONGOING: "the talks go on",
+    Outcome.ONGOING: "the negotiation goes on",
     Outcome.AGENT_AGREED: "the agent accepted",
     Outcome.PARTNER_AGREED: "the partner accepted",
     Outcome.SELECTIONS_MATCHED: "the final selections matched",
@@ -17,7 +17,7 @@ OUTCOME_WORDS = {
     Outcome.AGENT_WALKED: "the agent walked away",
     Outcome.PARTNER_WALKED: "the partner walked away",
     Outcome.TIMED_OUT: "time ran out",
-    Outcome.BROKEN_OFF: "the talks broke off",
+    Outcome.BROKEN_OFF: "the negotiation broke off",
 }
 
 

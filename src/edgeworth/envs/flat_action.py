@@ -63,7 +63,7 @@ class FlatActionEnv(gymnasium.Env[Any, Any]):
         return masks
 
     def render(self) -> str | None:
-        """The talks as a table of text."""
+        """The negotiation as a table of text."""
         return self.inner.render()
 
     def _features(self) -> Features:
@@ -111,5 +111,5 @@ class FlatActionVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
         return joint_masks(self.inner.batch.state, AGENT, self.max_count)
 
     def render(self) -> tuple[str, ...] | None:
-        """The talks of every episode as tables of text."""
+        """The negotiation of every episode as a table of text."""
         return self.inner.render()

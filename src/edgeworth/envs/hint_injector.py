@@ -1,7 +1,7 @@
 """Hints beside the observation: wrappers that ask a provider and put its advice into `info`, for one episode or for many.
 
 A provider (a name of the catalog's table `hint provider`, or an object like one) is asked when an episode begins and after every `k`-th
-step while the talks go on; all episodes of a vector environment that are due are asked in one call. Then `info` holds
+step while the negotiation goes on; all episodes of a vector environment that are due are asked in one call. Then `info` holds
 
 - `hint_features`: act one-hot 5, `oA` over the pool 3, confidence, availability; with `age` an eleventh. All zero (neutral) where no hint
   is due, none was given, it was rejected, or the episode is over; with `hold_last` the last hint's until the next is due;
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -40,7 +40,6 @@ from edgeworth.validation import build
 
 Info = dict[str, Any]
 Features = NDArray[np.float32]
-HINT_KEYS = {"act_type": "acts", "oA": "shares", "confidence": "confidences"}
 
 
 class HintFeed:
@@ -97,29 +96,18 @@ class HintFeed:
         return features
 
 
-class HintMoves(Mapping[str, NDArray[Any]]):
-    """The hints of a batch as the actions they advise; each array is made when it is read."""
+class _WithHints:
+    """What both wrappers share: the hints beside an environment."""
 
-    __slots__ = ("_hints",)
+    feed: HintFeed
 
-    def __init__(self, hints: Hints) -> None:
-        self._hints = hints
-
-    def __getitem__(self, key: str) -> NDArray[Any]:
-        array: NDArray[Any] = getattr(self._hints, HINT_KEYS[key])
-        return array
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(HINT_KEYS)
-
-    def __len__(self) -> int:
-        return len(HINT_KEYS)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
+    @property
+    def hint_counts(self) -> dict[str, int | str]:
+        """How many hints were asked for and given, how many rejected by reason, and what the provider counts itself."""
+        return self.feed.counts
 
 
-class HintInjectorEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+class HintInjectorEnv(_WithHints, gymnasium.Wrapper[Any, Any, Any, Any]):
     """A bargaining environment whose `info` brings hints."""
 
     def __init__(
@@ -133,11 +121,6 @@ class HintInjectorEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     ) -> None:
         self.feed = _feed(env, gymnasium.Env, hint, hint_options, k=k, hold_last=hold_last, age=age)
         super().__init__(env)
-
-    @property
-    def hint_counts(self) -> dict[str, int | str]:
-        """How many hints were asked for and given, how many rejected by reason, and what the provider counts itself."""
-        return self.feed.counts
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin an episode, with a first hint."""
@@ -161,7 +144,7 @@ class HintInjectorEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return info
 
 
-class HintInjectorVectorEnv(VectorWrapper):
+class HintInjectorVectorEnv(_WithHints, VectorWrapper):
     """A bargaining vector environment whose `infos` bring hints."""
 
     def __init__(
@@ -175,11 +158,6 @@ class HintInjectorVectorEnv(VectorWrapper):
     ) -> None:
         self.feed = _feed(env, VectorEnv, hint, hint_options, k=k, hold_last=hold_last, age=age)
         super().__init__(env)
-
-    @property
-    def hint_counts(self) -> dict[str, int | str]:
-        """How many hints were asked for and given, how many rejected by reason, and what the provider counts itself."""
-        return self.feed.counts
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin new episodes, all or those that `options["reset_mask"]` names, with first hints for these."""
@@ -197,7 +175,7 @@ class HintInjectorVectorEnv(VectorWrapper):
     def _add_hints(self, infos: Info, chosen: NDArray[np.bool_] | None = None) -> None:
         hints = self.feed.ask(chosen)
         infos["hint_features"] = self.feed.features.copy() if self.feed.config.hold_last else self.feed.features
-        infos["hint"], infos["_hint"] = HintMoves(hints), hints.given
+        infos["hint"], infos["_hint"] = {"act_type": hints.acts, "oA": hints.shares, "confidence": hints.confidences}, hints.given
         if hints.rejections:
             infos["hint_rejection"], infos["_hint_rejection"] = _spread(hints.rejections, self.num_envs)
 

@@ -167,7 +167,7 @@ def _whole_numbers(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np
 
 
 def fixed_contexts(options: dict[str, Any] | None, size: int, also_known: tuple[str, ...] = ()) -> ContextTable:
-    """The contexts that `reset` was told to play, one row per episode; empty where they are to be drawn."""
+    """The contexts that the options of `reset` fix, one row per episode; empty where they are to be drawn."""
     given = options or {}
     refuse_mistyped(given, (*CONTEXT_KEYS, *also_known))
     present = [key for key in CONTEXT_KEYS if key in given]

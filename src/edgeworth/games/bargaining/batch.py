@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,7 +253,7 @@ class BargainingBatch:
         rules.random_actions(self.state, acts, shares)
         return acts, shares
 
-    def random_rollout(self, steps: int, threads: int = 1) -> NDArray[np.float64]:
+    def random_rollout(self, steps: int) -> NDArray[np.float64]:
         """Random legal play with the loop inside the rules; per slot: finished episodes, reward, maximum, steps."""
         self._refuse_before_reset()
         totals = np.zeros((self.size, 4))
@@ -264,28 +263,8 @@ class BargainingBatch:
                 out = self.outputs
                 totals += np.stack([out.ended, out.rewards, out.final_views[:, VIEW["my_maximum"]], self.everybody], axis=1)
             return totals
-        features = np.empty((self.size, BASE_FEATURES), np.float32)
-        cuts = np.linspace(0, self.size, threads + 1).astype(int)
-
-        def play(begin: int, end: int) -> None:
-            part = slice(begin, end)
-            rules.random_rollout(
-                self.state[part],
-                self.rules,
-                self.partners,
-                self.table,
-                self.reports[part],
-                features[part],
-                self.masks[part],
-                steps,
-                totals[part],
-            )
-
-        if threads == 1:
-            play(0, self.size)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(play, cuts[:-1], cuts[1:]))
+        features, game = np.empty((self.size, BASE_FEATURES), np.float32), (self.state, self.rules, self.partners, self.table)
+        rules.random_rollout(*game, self.reports, features, self.masks, steps, totals)
         return totals
 
     def illegal_action(self, slot: int, side: int, act: int, share: Sequence[int] | NDArray[np.int64]) -> Exception:

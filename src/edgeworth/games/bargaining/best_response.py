@@ -1,8 +1,9 @@
 """The exact best response to a partner whose utilities are known, by backward induction through the rules themselves.
 
-Against a deterministic partner the talks are a tree: every agent move leads to one reply. The search plays all moves of all open states
-through the compiled rules, layer by layer, and merges states that the rest of the talks cannot tell apart. Against the random partner the
-value has a closed recursion, since its replies do not depend on what it is offered. A sudden end is averaged over, not sampled.
+Against a deterministic partner the negotiation is a tree: every agent move leads to one reply. The search plays all moves of all open
+states through the compiled rules, layer by layer, and merges states that the rest of the negotiation cannot tell apart. Against the
+random partner the value has a closed recursion, since its replies do not depend on what it is offered. A sudden end is averaged over, not
+sampled.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class _Search:
         return values, ended
 
     def _survives(self, moves: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Probability that the talks outlive this move, given that it left them open."""
+        """Probability that the negotiation outlives this move, given that it left it open."""
         return np.where(moves > 1, 1.0 - self.sudden_end, 1.0)
 
     def _no_deal(self, states: States) -> NDArray[np.float64]:
@@ -142,7 +143,7 @@ class _Search:
         return np.asarray(rules["reservation"][AGENT] * whole)
 
     def _merged(self, states: States) -> tuple[States, NDArray[np.int64]]:
-        """One state for all that the rest of the talks cannot tell apart, and where each went.
+        """One state for all that the rest of the negotiation cannot tell apart, and where each went.
 
         A refused offer of the agent's is forgotten unless a pass can leave it standing.
         """

@@ -1,6 +1,6 @@
 """The best that a blind agent can do: a list of offers, made in turn until one is taken, and then AGREE.
 
-A partner with thresholds and a fixed counter-offer says the same to every offer that it refuses, so an agent that cannot see its utilities
+A partner with thresholds and a fixed counter-offer replies alike to every offer that it refuses, so an agent that cannot see its utilities
 learns nothing but the refusal itself, and its whole strategy is a list of offers. The value of such a plan is an average over the partner's
 possible utilities. `bayes_plan` searches for the best by inserting the most useful offer and then swapping until no single swap helps. Its
 value is computed exactly; that no plan is better is certain for one offer only, but the value is submodular in the set of offers, and
@@ -23,7 +23,7 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.bounds import check_threshold_partners, still_there, survival
 from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.frontier import all_shares
-from edgeworth.games.bargaining.moves import meets
+from edgeworth.games.bargaining.moves import BASIS_POINTS
 from edgeworth.games.bargaining.partners.program import KEEP_ALL, LEAVE_ONE, TIME_DEPENDENT, WALK_AWAY
 from edgeworth.games.bargaining.prior import partner_types, uniform_types
 from edgeworth.games.bargaining.vocabulary import BUDGET, Act
@@ -49,20 +49,6 @@ class Plan:
     offers: tuple[Offer, ...]
     agrees: bool
     value: float
-
-
-@compiled
-def accepted_by(shares: Array, counts: Array, types: Array, threshold: Int, accepted: Array) -> None:
-    """Which partner types (rows) accept which of the agent's shares (columns) at a threshold."""
-    for j in range(types.shape[0]):
-        whole = 0
-        for k in range(3):
-            whole += types[j, k] * counts[k]
-        for i in range(shares.shape[0]):
-            left = 0
-            for k in range(3):
-                left += types[j, k] * (counts[k] - shares[i, k])
-            accepted[j, i] = meets(left, whole, threshold)
 
 
 @compiled
@@ -145,7 +131,7 @@ class _Candidates:
 
     @cached_property
     def merged(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """The same with types that accept the same offers as one, and how many each stands for."""
+        """Who accepts what, with types that accept the same offers merged, and how many types each row stands for."""
         rows, numbers = np.unique(self.accepted, axis=0, return_counts=True)
         return rows, numbers.astype(np.float64)
 
@@ -226,7 +212,7 @@ def _best_of_length(problem: _Problem, length: int) -> tuple[NDArray[np.int64], 
 
 
 def _plan_problem(context: Context, batch: BargainingBatch, opener: int) -> _Problem:
-    """Lay a blind plan out as numbers, with discount, sudden end and the price of insisting on the clock of the talks."""
+    """A blind plan as numbers, with discount, sudden end and the price of insisting by turn."""
     rules = batch.rules[0]
     candidates = _candidates(context, batch)
     acts, shares = candidates.acts, candidates.shares
@@ -245,7 +231,7 @@ def _plan_problem(context: Context, batch: BargainingBatch, opener: int) -> _Pro
 
 
 def _rows(candidates: _Candidates, *numbers: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Who accepts what, by partner type with its weight; many are merged where all numbers are whole, as sums then do not depend on it."""
+    """Which partner types accept what, with weights; many are merged where all numbers are whole, so that sums stay exact."""
     if len(candidates.accepted) > FEW_TYPES and all((array == np.rint(array)).all() for array in numbers):
         return candidates.merged
     return candidates.accepted, np.ones(len(candidates.accepted))
@@ -292,9 +278,9 @@ def _endings(
 
 
 def _acceptance(shares: NDArray[np.int64], counts: NDArray[np.int64], types: NDArray[np.int64], threshold: int) -> NDArray[np.bool_]:
-    accepted = np.empty((len(types), len(shares)), np.bool_)
-    accepted_by(shares, counts, types, threshold, accepted)
-    return accepted
+    """Which partner types (rows) accept which of the agent's shares (columns) at a threshold, in basis points of their maximum."""
+    left, maximum = types @ (counts - shares).T, types @ counts
+    return np.asarray(left * BASIS_POINTS >= threshold * maximum[:, None])
 
 
 def _counter_points(context: Context, batch: BargainingBatch) -> float:

@@ -26,7 +26,7 @@ THRESHOLD_KINDS = (HEURISTIC, WALK_AWAY, TIME_DEPENDENT)
 
 @compiled
 def survival(r: Record, moves: Int) -> Real:
-    """Probability that the talks are still open after this many moves without a deal."""
+    """Probability that the negotiation is still open after this many moves without a deal."""
     return (1.0 - r.sudden_end) ** max(0, moves - 1)
 
 

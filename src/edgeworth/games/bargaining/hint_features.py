@@ -1,8 +1,8 @@
 """Hints as the numbers that a network reads: when one is due, what its features are, and hints drawn at random.
 
-A hint is asked for when an episode begins, and then after every k-th move of the agent while the talks go on. Its features are the act (one
-of five), the share over the pool (0 for a type that is not there), the confidence, and 1 for being there; without a hint all are zero.
-An eleventh, where it is wanted, is the age: the moves since the hint was asked for, over k.
+A hint is asked for when an episode begins, and then after every k-th move of the agent while the negotiation goes on. Its features are
+the act (one of five), the share over the pool (0 for a type that is not there), the confidence, and 1 for being there; without a hint all
+are zero. An eleventh, where it is wanted, is the age: the moves since the hint was asked for, over k.
 
 Everything but the random draw reads views and masks, that is, what the agent may know.
 """
@@ -133,7 +133,7 @@ def extend_features(
     before: Array,
     features: Array,
 ) -> None:
-    """The features as given, or where the talks go on and none is due, with `holds`, those of the hint before.
+    """The features as given; with `holds`, those of the hint before where the negotiation goes on and none is due.
 
     Where there is room for it, the age: 0 when the hint was asked for just now, towards 1 before the next; 0 where there is none.
     """

@@ -1,6 +1,6 @@
-"""What a hint is: an act, a share and a confidence, whispered to the agent before its move; and who gives one.
+"""What a hint is: an act, a share and a confidence, given to the agent before its move; and the interface of hint providers.
 
-Hints come in batches, as moves do. Whoever gives them sees the batch of episodes and which of them are due, and owes each of these a hint
+Hints come in batches, as moves do. A provider sees the batch of episodes and which of them are due, and returns for each of these a hint
 that the rules allow at this moment, or the reason why there is none. A batch of hints is kept as the features that a network reads
 (`hint_features.py`); acts and shares can be read back from them without loss.
 """
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Triple, triple_of
 from edgeworth.games.bargaining.hint_features import CONFIDENCE_COLUMN, HINT_FEATURES, SHARE_COLUMN, write_hint_features
+from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import END, ITEM_NAMES, PROPOSE, Act
 from edgeworth.protocol import Reason, Rejection
 
@@ -49,7 +50,7 @@ class Hints(NamedTuple):
     @property
     def shares(self) -> NDArray[np.int64]:
         """The share of every hint; zeros where there is none."""
-        return np.asarray(np.rint(self.features[:, SHARE_COLUMN:CONFIDENCE_COLUMN] * self.views[:, 0:3]), np.int64)
+        return np.asarray(np.rint(self.features[:, SHARE_COLUMN:CONFIDENCE_COLUMN] * self.views[:, VIEW["counts"]]), np.int64)
 
     @property
     def confidences(self) -> NDArray[np.float32]:
@@ -83,7 +84,7 @@ def hints_of_moves(
         given, rejections = given.copy(), dict(rejections)
         for slot in np.flatnonzero(given).tolist():
             hint = Hint(acts[slot].item(), triple_of(shares[slot]), confidences[slot].item())
-            rejection = forbidden(hint, batch.masks[slot], batch.views[slot, 0:3])
+            rejection = forbidden(hint, batch.masks[slot], batch.views[slot, VIEW["counts"]])
             if rejection is not None:
                 given[slot], rejections[slot] = False, rejection
     return Hints(features, given, batch.views, rejections)
@@ -95,7 +96,7 @@ def forbidden(hint: Hint, mask: NDArray[Any], caps: NDArray[Any]) -> Rejection |
         return Rejection(Reason.OUT_OF_RANGE, f"act_type is {int(hint.act)}; expected a whole number from 0 to 4.", "act_type")
     if not mask[hint.act]:
         open_now = ", ".join(f"{act.value} ({act.name})" for act in Act if mask[act])
-        legal = f"legal now: {open_now}" if open_now else "the talks are over"
+        legal = f"legal now: {open_now}" if open_now else "the negotiation is over"
         return Rejection(Reason.MASKED_ACT, f"act_type is {int(hint.act)} ({Act(hint.act).name}), which is masked; {legal}.", "act_type")
     for asked, cap, name in zip(hint.share, caps, ITEM_NAMES, strict=True):
         if not 0 <= asked <= cap:
@@ -106,7 +107,7 @@ def forbidden(hint: Hint, mask: NDArray[Any], caps: NDArray[Any]) -> Rejection |
 
 
 class HintProvider(Protocol):
-    """Gives hints. It may read what the agent may know (`batch.views`, `batch.masks`, the talks so far), and changes nothing."""
+    """Gives hints. It may read what the agent may know (`batch.views`, `batch.masks`, the moves so far), and changes nothing."""
 
     @property
     def counters(self) -> Mapping[str, int | str]:

@@ -1,6 +1,6 @@
 """Which moves the rules allow, and a move drawn uniformly from them.
 
-Every act is legal while the talks go on, but AGREE needs a standing offer of the other side, and a share that is stated (PROPOSE,
+Every act is legal while the negotiation goes on, but AGREE needs a standing offer of the other side, and a share that is stated (PROPOSE,
 INSIST, END) must lie within the pool. AGREE and DISAGREE state no share; what stands there is not read.
 """
 
@@ -38,7 +38,7 @@ Tables take the place of conditions that nothing can predict: a processor that g
 STATES_SHARE = np.array([1, 1, 0, 0, 1])
 """By act: 1 where it states a share."""
 SHARE_BITS = (1 << PROPOSE) | (1 << INSIST) | (1 << END)
-"""The same as bits, which know a lost turn too."""
+"""The acts that state a share, as bits; a lost turn states none."""
 
 
 @compiled

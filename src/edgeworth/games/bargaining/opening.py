@@ -133,7 +133,7 @@ def open_negotiation(s: Record, r: Record, partners: Array) -> None:
 
 @compiled
 def open_with_counter(s: Record) -> None:
-    """The standard counter-offer as first move, if the partner opens: the same as `move`, without a branch.
+    """The standard counter-offer as first move, if the partner opens; does what `move` does, without a branch.
 
     Half of all episodes take it, unpredictably, and a processor that guesses wrong loses more time than these few writes cost. The line of
     history that is written for nothing lies beyond the moves made.

@@ -1,7 +1,7 @@
-"""What an agent may believe about its partner: every utility vector the context source allows, and what the talks rule out.
+"""What an agent may believe about its partner: every utility vector the context source allows, and what the moves rule out.
 
-Before the talks all vectors consistent with the pool and the agent's own utilities are equally likely: all 1,331 for uniform contexts, the
-matching rows for a table. During the talks a deterministic partner's replies rule vectors out: the posterior replays the talks against
+Before the first move all vectors consistent with the pool and the agent's own utilities are equally likely: all 1,331 for uniform
+contexts, the matching rows for a table. Then a deterministic partner's replies rule vectors out: the posterior replays the moves against
 every candidate, by the rules themselves, and keeps those that would have answered as the partner did.
 """
 
@@ -39,7 +39,7 @@ def uniform_types(counts: Triple, normalize: bool) -> NDArray[np.int64]:
 
 
 def partner_types(context: Context, batch: BargainingBatch) -> NDArray[np.int64]:
-    """The partner utilities that are possible before the talks, equally likely; only the agent's half of the context is read."""
+    """The partner utilities that are possible before the first move, equally likely; only the agent's half of the context is read."""
     if not batch.rules[0]["from_table"]:
         return uniform_types(context.counts, batch.config.normalize)
     seen = np.array((*context.counts, *context.my_utilities))
@@ -62,19 +62,19 @@ def posterior(context: Context, moves: Sequence[Move], batch: BargainingBatch) -
     types = partner_types(context, batch)
     if batch.partners[0]["kind"] == RANDOM or not moves:
         return types
-    talks = BargainingBatch(batch.config, len(types), two_player=True)
-    talks.rules["sudden_end"] = 0.0
+    replay = BargainingBatch(batch.config, len(types), two_player=True)
+    replay.rules["sudden_end"] = 0.0
     half = np.array((*context.counts, *context.my_utilities), np.int16)
-    talks.seed(0)
-    talks.reset(np.concatenate([np.broadcast_to(half, (len(types), 6)), types.astype(np.int16)], axis=1))
+    replay.seed(0)
+    replay.reset(np.concatenate([np.broadcast_to(half, (len(types), 6)), types.astype(np.int16)], axis=1))
     possible = np.ones(len(types), np.bool_)
     for move in moves:
         acts, shares = _repeated(move, len(types))
         if move.side == Side.PARTNER:
-            said, asked = talks.replies()
+            said, asked = replay.replies()
             possible &= said == acts
             possible &= (asked == shares).all(axis=1) | (move.share is None)
-        _force(talks, move, acts, shares)
+        _force(replay, move, acts, shares)
     if not possible.any():
         raise InvalidOption("No utilities explain these replies; check that partner, options and moves belong together.")
     return types[possible]
@@ -85,9 +85,9 @@ def _repeated(move: Move, size: int) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.full(size, move.act, np.int64), np.tile(np.array(share, np.int64), (size, 1))
 
 
-def _force(talks: BargainingBatch, move: Move, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> None:
+def _force(replay: BargainingBatch, move: Move, acts: NDArray[np.int64], shares: NDArray[np.int64]) -> None:
     """Make an observed move in every candidate world."""
     if move.act == LOST_TURN:
-        talks.state["turn"] += 1
+        replay.state["turn"] += 1
         return
-    talks.move(move.side, acts, shares)
+    replay.move(move.side, acts, shares)

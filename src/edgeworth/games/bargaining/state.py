@@ -125,7 +125,7 @@ class Outputs(NamedTuple):
     final_views: NDArray[np.int32]
     """The end of the episodes that were followed at once by the next; zeros elsewhere."""
     histories: NDArray[np.int8]
-    """The moves so far, a line each, zeros for those to come; no rows where nobody wants them."""
+    """The moves so far, a line each, zeros for those to come; no rows unless the batch keeps them."""
 
     @classmethod
     def empty(cls, size: int, turns: int) -> Outputs:
