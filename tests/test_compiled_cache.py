@@ -75,6 +75,17 @@ def test_changing_a_constant_that_is_compiled_in_changes_the_stamp(package: Path
     assert stamp_of(package, monkeypatch, source) != before
 
 
+@pytest.mark.parametrize(
+    "source", ["evaluation/story.py", "evaluation/sale_facts.py", "envs/designed_markets.py", "agents/designers/design_prompt.py"]
+)
+def test_changing_a_sentence_about_the_market_keeps_the_stamp_of_its_rules(
+    package: Path, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = stamp_of(package, monkeypatch, "games/auction/rules.py")
+    (package / source).write_text((package / source).read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    assert stamp_of(package, monkeypatch, "games/auction/rules.py") == before
+
+
 def test_changing_a_file_that_has_nothing_to_do_with_the_rules_keeps_the_stamp(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = stamp_of(package, monkeypatch)
     (package / "errors.py").write_text("# changed\n", encoding="utf-8")

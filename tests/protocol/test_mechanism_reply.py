@@ -26,7 +26,7 @@ def test_a_good_mechanism_is_a_daedalus_action() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((config_folder() / "mechanisms").glob("*.json")), ids=lambda path: path.stem)
-def test_the_mechanisms_in_the_box_are_replies(path: Any) -> None:
+def test_the_bundled_mechanisms_are_replies(path: Any) -> None:
     assert parse_reply(path.read_text(encoding="utf-8"), MECHANISM_SCHEMA) == Accepted(read_mechanism(path))
 
 

@@ -18,10 +18,8 @@ from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.batch import MarketBatch, Rows, step_markets
 from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, MarketView, Notebook, outcome_table
 from edgeworth.games.auction.population import STAGES, population_table, recipe_names
-from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
+from edgeworth.games.auction.state import COMPONENTS, DIAGNOSTICS, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, RULES
-
-COMPONENTS = SCORES[:-1]
 
 PRICING = {
     "first_price": "winners pay their own bid",
@@ -150,7 +148,7 @@ class DesignedMarkets:
         return {name: self.batch.outcomes[name].copy() for name in COMPONENTS}
 
     def truth(self) -> dict[str, NDArray[Any]]:
-        """What no designer sees: the bidders' types (their place in BIDDER_TYPES), the population, and what really happened."""
+        """What no designer sees: the bidders' types (their number in BIDDER_TYPES), the population, and what really happened."""
         facts: dict[str, NDArray[Any]] = {name: self.batch.outcomes[name].copy() for name in DIAGNOSTICS}
         types = self.batch.markets["type"][:, : self.config.n_agents].copy()
         return {"types": types, "stage": self.stages.copy(), **facts}

@@ -23,9 +23,9 @@ from pydantic import ConfigDict, Field
 
 from edgeworth import __version__
 from edgeworth.config import scenario_names
-from edgeworth.envs.designed_markets import COMPONENTS
 from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.auction.action import DaedalusAction
+from edgeworth.games.auction.state import COMPONENTS
 from edgeworth.games.bargaining.moves import REWARD_PARTS
 from edgeworth.server.live import Live, Opening, open_live, opening_of
 from edgeworth.server.models import MarketObservation, Move, NegotiationObservation

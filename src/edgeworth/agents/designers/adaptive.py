@@ -21,7 +21,7 @@ from edgeworth.errors import UnknownName
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
-from edgeworth.games.auction.state import SCORES
+from edgeworth.games.auction.state import COMPONENTS
 
 PRIORS = ("stages", "mixed")
 LIBRARY = ("stage_0", "stage_1", "stage_2", "stage_3", "stage_4", "mixed", "stages")
@@ -66,7 +66,7 @@ class Adaptive(Designer):
     def design(self, view: MarketView) -> Rows:
         step = view.round_number - 1
         if any(at == step for at, _ in self.revisions):
-            seen = seen_of(np.concatenate([view.outcomes[:, : len(SCORES) - 1], view.proxies], axis=1), view.n_agents)
+            seen = seen_of(np.concatenate([view.outcomes[:, : len(COMPONENTS)], view.proxies], axis=1), view.n_agents)
             self.forecast = revise(self.revisions, step, self.in_force, self.forecast, seen)
             self.in_force = self.forecast.argmax(axis=1)
         posted: Rows = self.library[self.in_force]

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from edgeworth.agents.designers.bundled import open_arrays
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.batch import MarketBatch, Rows, constant_rows
-from edgeworth.games.auction.state import PROXIES, SCORES
+from edgeworth.games.auction.state import COMPONENTS, PROXIES
 from edgeworth.progress import Progress, silent
 
 Matrix = NDArray[np.float64]
 
-SEEN = (*SCORES[:4], *PROXIES)
+SEEN = (*COMPONENTS, *PROXIES)
 """What a forecast looks at: the four components of the score and the proxies."""
 LEAST_MARKETS = 400
 """Fewer markets than this are not enough to fit a revision on; the forecast then stays as it was."""

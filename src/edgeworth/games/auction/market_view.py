@@ -20,7 +20,7 @@ from edgeworth.games.auction.state import MECHANISM, OUTCOME, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import MAX_BIDDERS
 
 RECENT_STEPS = 5
-"""Steps that stay in sight."""
+"""How many steps a designer sees."""
 
 HIGHEST_BID = 4.0
 """Bids of the calibrated model stay below 2.2; a wilder model is shown up to here."""

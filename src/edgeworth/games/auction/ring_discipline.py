@@ -38,7 +38,7 @@ def write_discipline_terms(mechanism: Record, model: Record, terms: Record) -> N
 
 
 @compiled_apart
-def tempt_members(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
+def decide_cheating(market: Record, mechanism: Record, model: Record, terms: Record, sale: Record) -> None:
     """Members who cover may bid for themselves after all."""
     sale.cheats = 0
     if sale.kept == 0 or terms.deterrence == 0.0:

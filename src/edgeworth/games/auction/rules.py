@@ -22,7 +22,7 @@ from edgeworth.games.auction.lots import draw_values, write_lots
 from edgeworth.games.auction.population import draw_types
 from edgeworth.games.auction.pricing import clear
 from edgeworth.games.auction.ring import begin_ring, run_ring, write_ring_terms
-from edgeworth.games.auction.ring_discipline import remember_ring, tempt_members, write_discipline_terms
+from edgeworth.games.auction.ring_discipline import decide_cheating, remember_ring, write_discipline_terms
 from edgeworth.games.auction.scoring import enter_sale, measure_first_best, open_tally, write_outcome
 from edgeworth.games.auction.settlement import settle_awards, settle_unsold
 from edgeworth.games.auction.shills import measure_uplift, place_shills, remember_shills, settle_shills
@@ -74,7 +74,7 @@ def run_sale(market: Record, mechanism: Record, model: Record, workspace: Record
     decide_entry(market, mechanism, model, terms, sale)
     write_competitive_bids(market, mechanism, model, sale)
     run_ring(market, mechanism, model, terms, sale)
-    tempt_members(market, mechanism, model, terms, sale)
+    decide_cheating(market, mechanism, model, terms, sale)
     place_shills(market, mechanism, model, terms, sale)
     settle_sale(market, mechanism, model, terms, sale, tally)
     remember_ring(market, mechanism, model, terms, sale)

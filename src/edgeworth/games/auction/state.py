@@ -232,7 +232,9 @@ TALLY = record(
 
 WORKSPACE = record([("terms", TERMS), ("sale", SALE), ("tally", TALLY)])
 
-SCORES = ("welfare_ratio", "fairness_score", "participation_rate", "stability_score", "composite")
+COMPONENTS = ("welfare_ratio", "fairness_score", "participation_rate", "stability_score")
+SCORES = (*COMPONENTS, "composite")
+"""The parts of the score, and their product."""
 PROXIES = (
     "bid_mean",
     "bid_variation",
@@ -258,4 +260,4 @@ DIAGNOSTICS = (
 )
 
 OUTCOME = record([(name, np.float64) for name in (*SCORES, *PROXIES, *DIAGNOSTICS)])
-"""A scored step: scores and proxies are what a designer sees, diagnostics what the laboratory knows."""
+"""A scored step: scores and proxies are what a designer sees, diagnostics are for research."""
