@@ -48,7 +48,7 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a game is played, and as whom."""
+    """The server, the game, and the owner's token."""
 
     url: str
     game: str = "auction"

@@ -30,7 +30,7 @@ class BargainingConfig:
     max_turns: Annotated[int, between(*TURN_RANGE)] = 10
     """Moves of both sides together; reaching it without a deal pays the reservation value."""
     opens: Literal["random", "agent", "partner"] = "random"
-    """Who speaks first; `random` is drawn by the seed."""
+    """Who moves first; `random` is drawn by the seed."""
     disagree: Literal["ends", "passes"] = "ends"
     """Whether DISAGREE walks away or only passes the turn."""
     on_illegal: Literal["error", "penalty"] = "error"
@@ -48,7 +48,7 @@ class BargainingConfig:
     normalize: bool = False
     """Scale utilities so that the whole pool is worth exactly 10 to each side."""
     partner: str = "heuristic"
-    """Whom the agent meets: a name of the catalog, or the path of a checkpoint."""
+    """The agent's partner: a name of the catalog, or the path of a checkpoint."""
     partner_options: Mapping[str, Any] = field(default_factory=dict)
     """Options of that partner."""
     reveal_partner_utilities: bool = False
@@ -56,7 +56,7 @@ class BargainingConfig:
     discount: Annotated[float, between(0.0, 1.0)] = 1.0
     """Factor on a deal for every move after the second: a deal closed by move t pays discount ** max(0, t - 2)."""
     sudden_end: Annotated[float, between(0.0, 1.0)] = 0.0
-    """Probability that the talks break off after a move, from the second move on."""
+    """Probability that the negotiation breaks off after a move, from the second move on."""
     reservation: tuple[float, float] = (0.0, 0.0)
     """What no deal pays the agent and the partner, as a share of the worth of the whole pool to each."""
     insist_price: Annotated[float, between(0.0, 1e6)] = 0.0
@@ -90,7 +90,7 @@ class HintConfig:
     """When hints are asked for and what is shown of them."""
 
     k: Annotated[int, between(1, TURN_RANGE[1])] = 1
-    """A hint when an episode begins, and after every k-th move of the agent while the talks go on."""
+    """A hint when an episode begins, and after every k-th move of the agent while the negotiation goes on."""
     hold_last: bool = False
     """Show the last hint until the next is due; otherwise a hint is shown once."""
     age: bool = False

@@ -5,7 +5,7 @@ result is `Accepted` or `Rejection`, whatever came in; nothing is raised, nothin
 
 - White space, a code fence and prose around the object are no fault. Braces in prose are prose, unless they begin like an object
   (`{"`, `{'`, `{}` or `{word:`); those must hold JSON.
-- The same object several times is one object, whatever its spacing and the order of its keys. Two different ones are ambiguous: rejected.
+- An object that is repeated counts once, whatever its spacing and the order of its keys. Two different ones are ambiguous: rejected.
 - A reply that as a whole is JSON of another kind, such as a list, is rejected even where an object lies inside.
 - `true` is no number, `1.0` no whole number; NaN, infinities and numbers beyond a float's range are not finite; a key may appear once.
 - A reply has at most 20,000 characters, an object at most 16 levels. The text is scanned once, so time grows with its length alone.

@@ -208,10 +208,13 @@ def _sdk_client(base_url: str, key: str | None) -> Any:
     openai = _openai()
     local = urlsplit(base_url).hostname in ("localhost", "127.0.0.1", "::1")
     http_client = openai.DefaultHttpxClient(trust_env=False) if local else None  # a proxy has no business here
-    sdk = openai.OpenAI(api_key=key or PLACEHOLDER_KEY, base_url=base_url, max_retries=0, http_client=http_client)
-    if base_url != providers.OPENAI.base_url:
-        sdk.organization = sdk.project = None
-        sdk._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may even hold another Authorization
+    key = key or PLACEHOLDER_KEY
+    if base_url == providers.OPENAI.base_url:
+        return openai.OpenAI(api_key=key, base_url=base_url, max_retries=0, http_client=http_client)
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()  # meant for OpenAI; may even hold another Authorization
+    headers = {**{line.partition(":")[0].strip(): openai.Omit() for line in lines}, "Authorization": f"Bearer {key}"}
+    sdk = openai.OpenAI(api_key=key, base_url=base_url, max_retries=0, http_client=http_client, default_headers=headers)
+    sdk.organization = sdk.project = None
     return sdk
 
 

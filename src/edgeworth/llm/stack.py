@@ -14,7 +14,7 @@ from edgeworth.llm.retry import Retry
 
 
 def make_client(name: str, **options: Any) -> Client:
-    """A bare client by name; a mistyped option is answered with its neighbour."""
+    """A bare client by name; a mistyped option gets a suggestion."""
     kind = catalog.resolve("language model client", name)
     known = inspect.signature(kind).parameters
     for key in options:

@@ -4,7 +4,7 @@ All episodes that are due are asked in one call, every different prompt once, ea
 moment, to which models and servers hold their reply where they can. `protocol.parse_reply` judges every reply all the same.
 
 A model that fails under way stops nothing: its hints are neutral, counted as `no_reply`, and a `FallbackUsed` warning says so once.
-`llm.retry` does not ask a failed server at every step, so that a run does not wait for it. What waiting cannot mend (no key, no server at
+`llm.retry` does not ask a failed server at every step, so that a run does not wait for it. What waiting cannot repair (no key, no server at
 that address, no such model, a package that is not installed) is raised by `check`, before the first episode.
 """
 
@@ -246,11 +246,11 @@ class LanguageModelHints:
             )
 
     def close(self) -> None:
-        """Let go of connections and files."""
+        """Close connections and files."""
         self.asked.close()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LanguageModelHints:
-        """The same settings; a client that was given as an object is shared, one by name is opened anew."""
+        """A provider with equal settings; a client that was given as an object is shared, one by name is opened again."""
         return dataclasses.replace(self)
 
     def __getstate__(self) -> dict[str, Any]:
