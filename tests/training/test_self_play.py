@@ -22,10 +22,9 @@ from edgeworth.training.curriculum import make_learner, shape_for, stages_of
 from edgeworth.training.fused.returns import estimate_both
 from edgeworth.training.fused.rollout import RolloutBuffer
 from edgeworth.training.fused.two_seats import ITSELF, Seats
-from edgeworth.training.pool import Pool, SelfPlaySettings, read_members
 from edgeworth.training.run import Run
-from edgeworth.training.self_play import SelfPlay
-from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, settings_of
+from edgeworth.training.self_play import Pool, SelfPlay, read_members
+from edgeworth.training.settings import SelfPlaySettings, TrainSettings, as_mapping, load_settings, settings_of
 from networks import write_network
 
 SMALL = {"num_envs": 16, "rollout": 24, "hidden": 16, "reading": "ordered"}

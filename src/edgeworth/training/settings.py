@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from edgeworth import catalog
 from edgeworth.agents.policy_layout import Reading
@@ -19,7 +20,6 @@ from edgeworth.config import BargainingConfig, HintConfig, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.seeding import checked_seed
-from edgeworth.training.pool import SelfPlaySettings
 from edgeworth.validation import between, build, settings
 
 Schedule = Literal["constant", "linear"]
@@ -27,7 +27,6 @@ Schedule = Literal["constant", "linear"]
 GAME = "DealOrNoDialog-v0"
 DEVICES = ("auto", "cpu", "cuda")
 SECTIONS = ("hints", "ppo", "reinforce", "logging")
-
 
 Positive = Annotated[float, Field(gt=0.0)]
 Share = Annotated[float, between(0.0, 1.0)]
@@ -57,6 +56,8 @@ class LearnerSettings:
     """Moves of each between two updates."""
     minibatch: Count = 64
     """Samples of one gradient."""
+    normalize_advantages: bool = True
+    """Per minibatch, to mean 0 and deviation 1."""
     reward_scale: Positive | None = None
     """Factor on rewards for the learner; by default one over the mean worth of the whole pool in this game, a constant, so that the
     learner's aim stays the mean reward in points."""
@@ -81,8 +82,6 @@ class PPOSettings(LearnerSettings):
     """How far the probability of a move may change before its gradient stops."""
     epochs: Count = 4
     """Passes over the samples of an iteration."""
-    normalize_advantages: bool = True
-    """Per minibatch, to mean 0 and deviation 1."""
     clip_value: Positive | None = None
     """Clip the change of values too; off by default."""
     target_kl: Positive | None = None
@@ -96,8 +95,6 @@ class ReinforceSettings(LearnerSettings):
     entropy: Annotated[float, Field(ge=0.0)] = 0.01
     baseline: Literal["learned", "running", "none"] = "learned"
     """The value head, a running mean of returns by the number of moves made, or nothing."""
-    normalize_advantages: bool = True
-    """Per minibatch, to mean 0 and deviation 1."""
 
 
 @settings
@@ -145,6 +142,29 @@ class LogSettings:
     """Iterations between two lines."""
     save_every: Count = 20
     """Iterations between two checkpoints."""
+
+
+@settings
+class SelfPlaySettings:
+    """The opponents of the learner in self-play."""
+
+    past_selves: Annotated[int, Field(ge=0)] = 16
+    """Most past selves in the pool; 0 with `latest: 1` is naive self-play, against the present self alone."""
+    latest: Share = 0.5
+    """The share of episodes against the present self, in which both sides learn; in the rest a member of the pool, each as likely."""
+    snapshot_every: Count = 500_000
+    """Moves of the learner between two past selves."""
+    members: tuple[str, ...] = ()
+    """Checkpoints, or folders of them, that are in the pool throughout."""
+    likeliest: bool = False
+    """Members of the pool make their likeliest moves; otherwise they draw them."""
+
+    def __post_init__(self) -> None:
+        if self.latest < 1.0 and not self.past_selves and not self.members:
+            raise InvalidOption(
+                f"The pool is empty: latest is {self.latest:g}, so that {1.0 - self.latest:.0%} of the episodes need a member of the pool,"
+                " and past_selves is 0 and no members are named. Set past_selves or members, or latest to 1 for naive self-play."
+            )
 
 
 @settings
@@ -215,8 +235,7 @@ def game_of(env: Mapping[str, Any]) -> BargainingConfig:
 
 def load_settings(path: Path | None = None, changes: Mapping[str, Any] | None = None) -> TrainSettings:
     """The settings of a file, changed by the ones given; without a file, the defaults."""
-    given = {} if path is None else load_yaml(path)
-    return settings_of(merged(given, changes or {}))
+    return settings_of(merged({} if path is None else load_yaml(path), changes or {}))
 
 
 def settings_of(given: Mapping[str, Any]) -> TrainSettings:
@@ -235,15 +254,9 @@ def merged(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     """
     result = dict(given)
     for key, value in changes.items():
-        before = result.get(key)
-        if key == "env" and isinstance(value, Mapping):
-            result[key] = merged_env(before or {}, value)
-        elif key == "hints" and isinstance(value, Mapping):
-            result[key] = merged_hints(before or {}, value)
-        elif isinstance(before, Mapping) and isinstance(value, Mapping):
-            result[key] = merged(before, value)
-        else:
-            result[key] = value
+        before, merge = result.get(key), {"env": merged_env, "hints": merged_hints}.get(key, merged)
+        nested = isinstance(value, Mapping) and (isinstance(before, Mapping) or merge is not merged)
+        result[key] = merge(before or {}, value) if nested else value
     return result
 
 
@@ -279,14 +292,9 @@ def _options(hints: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def as_mapping(settings: TrainSettings) -> dict[str, Any]:
     """The settings as nested mappings, for JSON and YAML, that `settings_of` turns into the same settings again."""
-    mapping: dict[str, Any] = plain(asdict(settings))
-    return {name: value for name, value in mapping.items() if value is not None}
+    return {name: value for name, value in plain(asdict(settings)).items() if value is not None}
 
 
 def plain(value: Any) -> Any:
-    """A value made of what JSON and YAML know: paths and clients become words, tuples lists."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    """A value made of what JSON and YAML know: tuples become lists; paths, clients and the like become words."""
+    return to_jsonable_python(value, fallback=str)

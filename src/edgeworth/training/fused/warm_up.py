@@ -7,9 +7,8 @@ from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.training.fused.learner import FusedLearner
 from edgeworth.training.learner import shape_of
-from edgeworth.training.pool import SelfPlaySettings
 from edgeworth.training.self_play import SelfPlay
-from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
+from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings, SelfPlaySettings
 
 
 def warm_up() -> None:
