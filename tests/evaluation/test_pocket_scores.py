@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.agents.designers.design_prompt import mechanism_json
 from edgeworth.cli import app
-from edgeworth.evaluation.pocket_scores import MARKS, pocket_scores
+from edgeworth.evaluation.pocket_scores import TARGETS, pocket_scores
 from edgeworth.llm.client import Counted, Messages
 from edgeworth.llm.scripted import Scripted
 from edgeworth.training.pocket import read_card, write_scores
@@ -50,7 +50,7 @@ def test_the_command_measures_the_model_in_the_box(tmp_path: Path) -> None:
     run = CliRunner().invoke(app, ["pocket", "evaluate", "--talks", "10", "--markets", "5", "--json"])
     assert run.exit_code == 0, run.output
     found = json.loads(run.stdout)
-    assert set(found["marks"]) == set(MARKS) and found["model"].startswith("pocket@")
+    assert set(found["marks"]) == set(TARGETS) and found["model"].startswith("pocket@")
     assert found["hints"]["held"]["legality"]["value"] == found["mechanisms"]["held"]["legality"]["value"] == 1.0
 
 

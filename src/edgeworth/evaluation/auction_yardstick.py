@@ -1,10 +1,10 @@
 """The reference table of the auction game: every designer on every population, on the same markets.
 
-R is the mean score per step over whole episodes, averaged over seeds. All designers meet the same seeds, so differences are paired: what an
-adaptive designer gains over the best constant is judged market by market. The ends of the scale: `uniform` draws mechanisms by chance, the
-`oracle` is told who is in the market. Between them stand those who are told the stage only, those who look, the best sequence of
-mechanisms that does not look (a schedule), and the best constants. A language model is slow, so it plays the first of these seeds
-only; its row says how many, and its difference is to the best constant on the same ones.
+R is the mean score per step over whole episodes, averaged over seeds. All designers play the same seeds, so differences are paired, market
+by market. The ends of the scale: `uniform` draws mechanisms at random, the `oracle` knows the composition of the market. Between them stand
+designers that know the stage only, adaptive designers, the best fixed sequence of mechanisms (a schedule), and the best constants. A
+language model is slow, so it plays the first of these seeds only; its row says how many, and its difference is to the best constant on
+the same ones.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ ORACLE, TOLD_STAGE, SCHEDULE = "oracle (told the composition)", "told the stage"
 
 
 def makers(config: AuctionConfig, budget: SearchBudget) -> dict[str, Callable[[], Designer] | str]:
-    """Who stands on the scale of a population, by the name of the row, best informed first; or why a row is missing.
+    """The designers on the scale of a population, by the name of the row, best informed first; or why a row is missing.
 
-    `budget` is for being told the stage where no mechanism is bundled: one of the twenty held-out mixes, or a mix of one's own.
+    `budget` is for the designer that knows the stage, where no mechanism is bundled: a held-out mix, or a mix of one's own.
     """
     rows: dict[str, Callable[[], Designer] | str] = {
         ORACLE: Oracle,
@@ -80,14 +80,20 @@ class Row:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        told: dict[str, Any] = {} if self.posted is None else {"posted": dict(self.posted)}
+        found: dict[str, Any] = {
+            "designer": self.designer,
+            "score": self.score.as_dict(),
+            "over_best_constant": self.over_best_constant.as_dict(),
+        }
+        if self.posted is not None:
+            found["posted"] = dict(self.posted)
         if self.over_own_constant is not None:
-            told["over_own_constant"] = self.over_own_constant.as_dict()
-        return {"designer": self.designer, "score": self.score.as_dict(), "over_best_constant": self.over_best_constant.as_dict(), **told}
+            found["over_own_constant"] = self.over_own_constant.as_dict()
+        return found
 
 
 class Scale(NamedTuple):
-    """The rows of one population, and what is to be said of them."""
+    """The rows of one population, and notes about them."""
 
     rows: list[Row]
     notes: list[str]

@@ -1,9 +1,9 @@
-"""How well a cloned negotiator foretells the moves of people, and how it plays.
+"""How well a cloned negotiator predicts the moves of people, and how it plays.
 
-It is held against guesses that know nothing of the situation but what is legal: `marginal`, the frequencies of acts and of units by how
-many there are, among the talks learnt from; `uniform`, an act uniform over the legal ones and each type's units uniform up to all of them;
-and `majority`, the commonest act. Likelihoods are in nats per move, the share counting where the act states one. A talk's moves belong
-together, so intervals are bootstraps over talks.
+It is compared with predictions that know nothing of the situation but what is legal: `marginal`, the frequencies of acts and of units by
+how many there are, in the training dialogues; `uniform`, an act uniform over the legal ones and each type's units uniform up to all of
+them; and `majority`, the commonest act. Likelihoods are in nats per move, the share counting where the act states one. Moves of one
+dialogue are not independent, so intervals are bootstraps over dialogues.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PLAYED = ("reward", "share_of_maximum", "deal_rate", "pareto_rate", "nash_ratio"
 NEVER = -1e9
 
 
-# Guesses
+# Predictions
 
 
 class Guess(NamedTuple):
@@ -51,13 +51,13 @@ class Guess(NamedTuple):
 
 
 def clone_guess(player: NetworkPlayer, samples: Samples) -> Guess:
-    """What a network expects."""
+    """The predictions of a network."""
     outlook = player.outlook(samples.features, samples.legal, samples.pools)
     return Guess(outlook.acts.astype(np.float64), outlook.shares.astype(np.float64))
 
 
 def uniform_guess(samples: Samples, units: int) -> Guess:
-    """What somebody expects who knows only what is legal."""
+    """Uniform over what is legal."""
     acts = np.where(samples.legal > 0, 0.0, NEVER)
     levels = np.arange(units + 1)
     shares = np.where(levels <= samples.pools[:, :, None], 0.0, NEVER)
@@ -108,7 +108,7 @@ def log_likelihood(guess: Guess, samples: Samples) -> tuple[NDArray[np.float64],
 
 
 def measure_imitation(player: NetworkPlayer, marginal: Marginal, samples: Samples, seed: int = 0) -> dict[str, Any]:
-    """How well the moves of samples are foretold."""
+    """How well the moves of samples are predicted."""
     guesses = {
         "clone": clone_guess(player, samples),
         "marginal": marginal.guess(samples),
@@ -138,7 +138,7 @@ def measure_imitation(player: NetworkPlayer, marginal: Marginal, samples: Sample
 
 
 def over_talks(talks: NDArray[np.int64], values: NDArray[np.float64], weights: NDArray[np.float64], seed: int) -> Estimate:
-    """Σ value / Σ weight over moves, with an interval over the talks that they belong to."""
+    """Σ value / Σ weight over moves, with an interval over their dialogues."""
     sums, counts = (np.asarray(np.bincount(talks, numbers), np.float64) for numbers in (values, weights))
     spoken = np.bincount(talks) > 0
     return ratio(sums[spoken], counts[spoken], seed)
@@ -151,7 +151,7 @@ def _of_act(
     logs: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
     hits: Mapping[str, NDArray[np.bool_]],
 ) -> dict[str, Any]:
-    """The moves of one act: how many, how often foretold, and how likely they were thought."""
+    """The moves of one act: how many, how often predicted, and how likely they were."""
     made = samples.acts == int(act)
     states, some = bool(STATES_SHARE[int(act)]), bool(made.any())
     return {
@@ -164,11 +164,11 @@ def _of_act(
     }
 
 
-# What was learnt from
+# The training data
 
 
 def count_moves(talks: Sequence[DialogueMoves]) -> dict[str, Any]:
-    """What became of the utterances of some talks, and where their moves come from."""
+    """What became of the utterances of some dialogues, and where their moves come from."""
     made = Counter((move.act, move.source) for talk in talks for move in talk.moves)
     left = sum((talk.left_out for talk in talks), Counter[LeftOut]())
     in_a_row = sum(a.side == b.side for talk in talks for a, b in zip(talk.moves, talk.moves[1:], strict=False))
@@ -185,7 +185,7 @@ def count_moves(talks: Sequence[DialogueMoves]) -> dict[str, Any]:
 
 
 def measure_people(dialogues: Sequence[Dialogue], seed: int = 0) -> dict[str, Any]:
-    """What people earned in their talks, both sides alike: points, deals, efficient deals."""
+    """What people earned in their dialogues, over both sides: points, deals, efficient deals."""
     agreed = np.array([dialogue.outcome == "agreed" for dialogue in dialogues])
     contexts = np.array([dialogue.context.row() for dialogue in dialogues], np.int64)
     deals = np.array([dialogue.my_share or (0, 0, 0) for dialogue in dialogues], np.int64)

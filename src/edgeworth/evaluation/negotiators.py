@@ -152,7 +152,7 @@ class Comparison:
 
 
 def play_ends(config: BargainingConfig, episodes: int, seed: int, progress: Progress = silent) -> Ends:
-    """Play the ends of the scale; against a partner whose replies betray something there is no blind plan."""
+    """Play the ends of the scale; there is no blind plan against a partner whose replies reveal something."""
     random = play_episodes(config, RandomLegal(), episodes, seed)
     try:
         check_silent_partner(BargainingBatch(config, 1))
@@ -175,7 +175,7 @@ def played(config: BargainingConfig, negotiator: Negotiator, name: str, episodes
 
 
 def play_measures(episodes: Episodes, reservation: tuple[float, float]) -> dict[str, Estimate | None]:
-    """The measures that any episodes have, whoever the other side was; None where nothing can be divided by."""
+    """The measures of episodes against any partner; None where there is nothing to divide by."""
     quality, agreed = deal_quality(episodes.contexts, episodes.deal, episodes.agreed, reservation), episodes.agreed
     return {
         "share_of_maximum": ratio(episodes.reward, episodes.maximum),

@@ -1,8 +1,8 @@
 """How well dialogue acts are read from human text: on agreed dialogues, whose deal is known, and on labelled utterances of our own.
 
 A dialogue is read right when its last offer is the deal. Every dialogue counts once, though the released files hold most of them twice,
-as either speaker saw them. The public data label no acts, so the confusion by act is measured on labelled utterances; of the dialogues
-it is told which act came last, by how they ended.
+as either speaker saw them. The public data label no acts, so the confusion by act is measured on labelled utterances; for
+dialogues the last act is counted, by how they ended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MISSES = ("no offer was read", "the two sides are swapped", "one unit of one typ
 
 
 def distinct(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
-    """Every dialogue once, as whoever comes first in the file saw it."""
+    """Every dialogue once, from the side that comes first in the file."""
     seen: set[object] = set()
     found = []
     for dialogue in dialogues:
@@ -140,7 +140,7 @@ def _last_acts(reads: Sequence[_Read]) -> dict[str, int]:
 
 
 def act_name(act: Act | None) -> str:
-    """The name of an act; what is no move of the game has one too."""
+    """The name of an act, or that of no act."""
     return NO_ACT if act is None else act.name
 
 

@@ -1,10 +1,10 @@
 """What a single move is worth to a blind agent that keeps to the Bayes plan afterwards.
 
-The move is made against every partner that the talks so far leave possible, and the plan is followed from there to the end, by the rules
-themselves. The average is the value of the move; that of the plan's own move is what it is compared with. At the opening and on
-the plan's own path no move is worth more than the plan's, up to the search that found it; after other moves one may be.
+The move is made against every partner that the episode so far leaves possible, and the plan is followed from there to the end, by the rules
+themselves. The average is the value of the move; it is compared with that of the plan's own move. At the opening and on the plan's own path
+no move is worth more than the plan's, up to the search that found it; after other moves one may be.
 
-Values are in points, in the units the environment pays, from this moment on.
+Values are points still to come, in the units the environment pays.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OPENS = ("agent", "partner")
 
 
 class _OneMoveThenPlan:
-    """Makes a certain move and then follows the plan."""
+    """A negotiator that makes a given move and then follows the plan."""
 
     knows_partner: ClassVar[bool] = False
 
@@ -41,14 +41,14 @@ class _OneMoveThenPlan:
 
     def choose(self, batch: BargainingBatch) -> Moves:
         if self.first:
-            return _everybody(self.first.pop(), batch.size)
-        anyone = np.arange(batch.size) == np.argmax(batch.state["outcome"] == ONGOING)  # all who still talk see the same
+            return _in_every_episode(self.first.pop(), batch.size)
+        anyone = np.arange(batch.size) == np.argmax(batch.state["outcome"] == ONGOING)  # all episodes that go on look the same to the agent
         hints = self.plan.give(batch.selected(anyone), np.ones(1, np.bool_))
-        return _everybody((hints.acts.item(), triple_of(hints.shares[0])), batch.size)
+        return _in_every_episode((hints.acts.item(), triple_of(hints.shares[0])), batch.size)
 
 
 class PlanValues:
-    """The values of moves under one set of rules; each is worked out once."""
+    """The values of moves under one set of rules; each is computed once."""
 
     def __init__(self, config: BargainingConfig) -> None:
         self._plan = Bayes()
@@ -64,30 +64,30 @@ class PlanValues:
         made = tuple((said.act, said.share or (0, 0, 0)) for said in history if said.side == AGENT)
         key = (half, opener, made, move)
         if key not in self._known:
-            self._known[key] = self._worked_out(half, opener, made, move)
+            self._known[key] = self._computed(half, opener, made, move)
         return self._known[key]
 
-    def _worked_out(self, half: Context, opener: int, made: Sequence[Choice], move: Choice) -> float:
-        talks = self._talks_after(half, opener, made)
-        rewards, _ = play_out(talks, _OneMoveThenPlan(self._plan, move))
+    def _computed(self, half: Context, opener: int, made: Sequence[Choice], move: Choice) -> float:
+        batch = self._batch_after(half, opener, made)
+        rewards, _ = play_out(batch, _OneMoveThenPlan(self._plan, move))
         return float(rewards.mean())
 
-    def _talks_after(self, half: Context, opener: int, made: Sequence[Choice]) -> BargainingBatch:
-        """These moves against every partner that could be there; what remains are the talks that still go on."""
+    def _batch_after(self, half: Context, opener: int, made: Sequence[Choice]) -> BargainingBatch:
+        """These moves against every possible partner; what remains are the episodes that still go on."""
         types = partner_types(half, self._games[opener])
-        talks = BargainingBatch(self._games[opener].config, len(types))
-        talks.rules["sudden_end"] = 0.0  # these talks did not break off
-        talks.seed(0)
+        batch = BargainingBatch(self._games[opener].config, len(types))
+        batch.rules["sudden_end"] = 0.0  # these episodes did not break off
+        batch.seed(0)
         known = np.broadcast_to(np.array((*half.counts, *half.my_utilities), np.int16), (len(types), 6))
-        talks.reset(np.concatenate([known, types.astype(np.int16)], axis=1))
+        batch.reset(np.concatenate([known, types.astype(np.int16)], axis=1))
         for choice in made:
-            talks.step(*_everybody(choice, talks.size))
-            talks = talks.selected(talks.state["outcome"] == ONGOING)
-        talks.rules["sudden_end"] = talks.config.sudden_end
-        return talks
+            batch.step(*_in_every_episode(choice, batch.size))
+            batch = batch.selected(batch.state["outcome"] == ONGOING)
+        batch.rules["sudden_end"] = batch.config.sudden_end
+        return batch
 
 
-def _everybody(choice: Choice, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _in_every_episode(choice: Choice, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The same move in every episode."""
     act, share = choice
     return np.full(size, act, np.int64), np.tile(np.array(share, np.int64), (size, 1))

@@ -1,8 +1,8 @@
-"""What a pocket model is worth, on contexts and markets that it never saw: free replies and held ones, hints and mechanisms.
+"""What a pocket model is worth, on contexts and markets that it was not trained on: free and constrained replies, hints and mechanisms.
 
-*Free* means that nothing holds the model: no schema, temperature 1; it shows what was learnt. *Held* is how the model is used: greedy, by
-the schema. Hints are followed at every move of classic talks with held-out contexts and compared with the Bayes plan on the same episodes;
-mechanisms are posted at every step of markets from the equal mixture of the stages, at seeds that training leaves alone.
+*Free* replies have no schema and temperature 1; they show what was learnt. *Held* replies are greedy and follow the schema, as the model is
+used. Hints are followed at every move of classic episodes with held-out contexts and compared with the Bayes plan on the same episodes;
+mechanisms are posted at every step of markets from the equal mixture of the stages, at seeds that training does not use.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from edgeworth.games.auction.market_view import MarketView
 from edgeworth.llm.client import Client
 from edgeworth.progress import Progress, silent
 
-MARKS = {"hint_legality": 0.995, "mechanism_legality": 0.995, "hint_over_bayes": 0.97, "mechanism_score": 0.59}
+TARGETS = {"hint_legality": 0.995, "mechanism_legality": 0.995, "hint_over_bayes": 0.97, "mechanism_score": 0.59}
 POPULATION = "stages"
 
 
@@ -43,7 +43,7 @@ class MechanismMeasure:
     score: Estimate
     """Mean score of a step."""
     over_best_constant: Estimate
-    """The same less that of the best constant mechanism for the mixture of the stages, on the same markets."""
+    """The score less that of the best constant mechanism for the mixture of the stages, on the same markets."""
     rejections: dict[str, int]
 
 
@@ -76,20 +76,20 @@ class PocketScores:
         }
 
     def marks(self) -> dict[str, dict[str, float | bool]]:
-        """What is asked of the model in the box when nothing holds it, and whether it is there."""
+        """The targets of the bundled model's free replies, and whether they are met."""
         over_bayes = self.hints["free"].over_bayes
-        assert over_bayes is not None, "classic talks have a plan"
+        assert over_bayes is not None, "the classic game has a plan"
         found = {
             "hint_legality": self.hints["free"].legality.value,
             "mechanism_legality": self.mechanisms["free"].legality.value,
             "hint_over_bayes": over_bayes.value,
             "mechanism_score": self.mechanisms["free"].score.value,
         }
-        return {name: {"found": found[name], "mark": mark, "met": found[name] >= mark} for name, mark in MARKS.items()}
+        return {name: {"found": found[name], "mark": wanted, "met": found[name] >= wanted} for name, wanted in TARGETS.items()}
 
 
-class Noted(LanguageModel):
-    """The designer, which also keeps which replies were legal, step by step."""
+class CountingDesigner(LanguageModel):
+    """The language-model designer, which also records which replies were legal, step by step."""
 
     def design(self, view: MarketView) -> Rows:
         rows = super().design(view)
@@ -100,8 +100,8 @@ class Noted(LanguageModel):
         self.on_step(view.round_number + 1, view.episode_length)
         return rows
 
-    def noting(self, on_step: Callable[[int, int], None]) -> Noted:
-        """A fresh page for notes."""
+    def counting(self, on_step: Callable[[int, int], None]) -> CountingDesigner:
+        """Start counting anew."""
         self.legal: list[list[bool]] = []
         self.reasons: dict[str, int] = {}
         self.on_step = on_step
@@ -111,7 +111,7 @@ class Noted(LanguageModel):
 def pocket_scores(client: Client, talks: int, markets: int, seed: int, progress: Progress = silent) -> PocketScores:
     """Measure a model in both games, free and held."""
 
-    def told(what: str) -> Callable[[int, int], None]:
+    def steps_of(what: str) -> Callable[[int, int], None]:
         return lambda done, total: progress(what, done, total)
 
     config = BargainingConfig()
@@ -123,17 +123,17 @@ def pocket_scores(client: Client, talks: int, markets: int, seed: int, progress:
     market, constant = AuctionConfig(stage=POPULATION), BestConstant(POPULATION)
     constants = play(constant, market, markets, seed).mean(axis=1)
     designers = {
-        "free": Noted(client, constrained=False, temperature=FREE_TEMPERATURE, seed=seed),
-        "held": Noted(client),
+        "free": CountingDesigner(client, constrained=False, temperature=FREE_TEMPERATURE, seed=seed),
+        "held": CountingDesigner(client),
     }
     mechanisms = {
-        name: mechanism_measure(designer.noting(told(f"{name} mechanisms")), market, constants, seed)
+        name: mechanism_measure(designer.counting(steps_of(f"{name} mechanisms")), market, constants, seed)
         for name, designer in designers.items()
     }
     return PocketScores(hints, mechanisms)
 
 
-def mechanism_measure(designer: Noted, market: AuctionConfig, constants: NDArray[np.float64], seed: int) -> MechanismMeasure:
+def mechanism_measure(designer: CountingDesigner, market: AuctionConfig, constants: NDArray[np.float64], seed: int) -> MechanismMeasure:
     """Let the designer play, and count."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackUsed)  # rejections are counted

@@ -1,20 +1,20 @@
-"""A tournament: every negotiator against every other, in both seats, in every scenario, on the same seeded talks.
+"""A tournament: every negotiator against every other, in both seats, in every scenario, on the same seeded episodes.
 
-The scenario gives the pools, the clock, the prices and who opens; its partner gives way to another negotiator, and nobody is told. Who has
-prepared for a partner plays what it has prepared for the scenario's own: `bayes` its blind plan, `oracle` its best response, `learned` the
-expert of this scenario. The scenario's own partner is one more opponent, which counts in no score.
+The scenario sets the pools, the clock, the prices and who opens; its partner is replaced by another negotiator, of which neither side is
+informed. A negotiator that prepares for a partner plays what it prepared for the scenario's own: `bayes` its blind plan, `oracle` its best
+response, `learned` the expert of this scenario. The scenario's own partner is one more opponent, which counts in no score.
 
-| measure | over talks |
+| measure | over episodes |
 |---|---|
 | agent_share, partner_share | Σ reward / Σ worth of the whole pool, of either side |
-| deal_rate | deals / talks |
+| deal_rate | deals / episodes |
 | pareto_rate | efficient deals / deals |
 | nash_ratio | Σ Nash products of the deals (0 without one) / Σ largest Nash products |
 | score | mean of a negotiator's share over all others and both seats |
 
-Intervals are 95 % bootstraps over talks. All pairs and scenarios share their seeds, so the resamples are the same for all and differences
-of scores are paired. A rank is a range: behind those that are surely better, before those that are surely worse. Each comparison is made at
-95 %, with no correction for their number. One that cannot play a scenario is left out of it, with the reason.
+Intervals are 95 % bootstraps over episodes. All pairs and scenarios share their seeds, so the resamples are the same for all and
+differences of scores are paired. A rank is a range: behind those that are surely better, before those that are surely worse. Each
+comparison is made at 95 %, with no correction for their number. One that cannot play a scenario is left out of it, with the reason.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def player_of(name: str) -> Player:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse too few, the same twice, and names that nobody has."""
+    """Refuse too few names, the same name twice, and unknown names."""
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if len(names) < 2 or twice:
         raise InvalidOption(f"A tournament needs two or more different negotiators; given: {', '.join(names)}.")
@@ -134,7 +134,7 @@ def play_scenario(
 def rehearse(
     scenario: str, config: BargainingConfig, names: Sequence[str], seeds: NDArray[np.int64], report: Callable[[str, int], None]
 ) -> tuple[dict[str, Player], dict[str, str]]:
-    """All negotiators, and the reasons of those who cannot play: found on one talk with themselves, before the long play begins."""
+    """All negotiators that can play, and why the others cannot: tried on one episode against themselves, before the long play begins."""
     players, absent = {}, {}
     for name in names:
         report(f"{scenario}: rehearsing {name}", 1)
@@ -156,7 +156,7 @@ def play_pairs(
     seeds: NDArray[np.int64],
     report: Callable[[str, int], None],
 ) -> dict[tuple[str, str], Measured]:
-    """Every ordered pair; who turns out not to be able to play is written down as absent, and its pairs are dropped."""
+    """Every ordered pair; a negotiator that turns out to be unable to play becomes absent, and its pairs are dropped."""
     pairs: dict[tuple[str, str], Measured] = {}
     for agent, partner in itertools.product(players.values(), repeat=2):
         report(f"{scenario}: {agent.name} with {partner.name}", 1)
@@ -198,7 +198,7 @@ PARTS_OF_SCORE: dict[str, Mapping[int, str]] = {
     "deal_rate": {AGENT: "deal_rate", PARTNER: "deal_rate"},
     "nash_ratio": {AGENT: "nash_ratio", PARTNER: "nash_ratio"},
 }
-"""What is told beside a score, as means over all others too: its two halves, and what comes of the talks for both sides."""
+"""What is reported with a score, as means over all others too: its two halves, the deals and their quality."""
 
 
 def mean_over_others(name: str, pairs: Mapping[tuple[str, str], Measured], measures: Mapping[int, str] = SHARES) -> Score:
@@ -216,7 +216,7 @@ def mean_over_others(name: str, pairs: Mapping[tuple[str, str], Measured], measu
 
 
 def parts_of_score(name: str, pairs: Mapping[tuple[str, str], Measured]) -> dict[str, Any]:
-    """What is told beside a score."""
+    """What is reported with a score."""
     return {label: mean_over_others(name, pairs, measures).estimate.as_dict() for label, measures in PARTS_OF_SCORE.items()}
 
 
@@ -267,7 +267,7 @@ def own_partner_column(scenario: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def shown_ranks(ranks: list[int]) -> str:
-    """`2`, or `2–4` where the intervals do not tell."""
+    """`2`, or `2–4` where the intervals overlap."""
     first, last = ranks
     return str(first) if first == last else f"{first}–{last}"
 

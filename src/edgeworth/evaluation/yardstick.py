@@ -1,4 +1,4 @@
-"""The scale a negotiator is read on: from random play to the oracle, per scenario, as shares of the agent's maximum.
+"""The reference scale of negotiators: from random play to the oracle, per scenario, as shares of the agent's maximum.
 
 Every row is Σ reward / Σ maximum over seeded contexts. The oracle and the blind plan are computed exactly for each context (the
 plan averages over the partner's possible utilities); the others are played. All rows of a scenario use the contexts of the same
