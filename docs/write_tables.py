@@ -1,10 +1,10 @@
-"""Puts the tables of `results/` into the pages, between their marks, so that no figure is typed by hand; a test compares."""
+"""Writes the tables of `results/` into their places in the pages, so that no number is typed by hand; a test compares."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,28 +22,30 @@ AGENTS = ("oracle", "bayes", "concession", "agree_first", "random", "greedy")
 README_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
 
 
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("|" + "|".join(cell if cell == "---" else f" {cell} " if cell else " " for cell in line) + "|" for line in lines)
+
+
 def yardstick_table(result: dict[str, Any]) -> str:
     """The scale of every scenario, one column each."""
     columns = {table["scenario"]: {row["agent"]: row for row in table["rows"]} for table in result["scenarios"]}
-    lines = ["| agent | " + " | ".join(f"`{name}`" for name in SCENARIOS) + " |", "|---" * (len(SCENARIOS) + 1) + "|"]
-    for agent in AGENTS:
-        label = columns[SCENARIOS[0]][agent]["label"]
-        lines.append(f"| {label} | " + " | ".join(f"{columns[name][agent]['value']:.3f}" for name in SCENARIOS) + " |")
-    return "\n".join(lines)
+    rows = ([columns[SCENARIOS[0]][agent]["label"], *(f"{columns[name][agent]['value']:.3f}" for name in SCENARIOS)] for agent in AGENTS)
+    return markdown(["agent", *(f"`{name}`" for name in SCENARIOS)], rows)
 
 
 def designers_table(result: dict[str, Any]) -> str:
     """Every designer on every population; one that played fewer episodes than the others with their number and its intervals."""
     populations = result["populations"]
     scores = {name: {row["designer"]: row["score"] for row in rows} for name, rows in populations.items()}
-    lines = ["| designer | " + " | ".join(f"`{name}`" for name in populations) + " |", "|---" * (len(populations) + 1) + "|"]
+    rows = []
     for designer in _designers(result):
         first = next(found[designer] for found in scores.values() if designer in found)
         fewer = first["n"] < result["episodes"]
         label = f"{designer}, {first['n']:,} episodes" if fewer else designer
-        cells = (_score(found[designer], fewer) if designer in found else "–" for found in scores.values())
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        rows.append([label, *(_score(found[designer], fewer) if designer in found else "–" for found in scores.values())])
+    return markdown(["designer", *(f"`{name}`" for name in populations)], rows)
 
 
 def _designers(result: dict[str, Any]) -> list[str]:
@@ -59,45 +61,41 @@ def _score(score: dict[str, float], with_interval: bool) -> str:
 def gains_table(result: dict[str, Any]) -> str:
     """What every designer but the baselines gains over the best constant, with intervals."""
     populations = [name for name in ("stages", "mixed", "dirichlet", "held_out") if name in result["populations"]]
-    lines = ["| over the best constant | " + " | ".join(f"`{name}`" for name in populations) + " |", "|---" * (len(populations) + 1) + "|"]
+    rows = []
     for designer in _designers(result):
         if designer.startswith(("best constant", "informed_greedy", "uniform")):
             continue
         cells = []
         for name in populations:
             gains = [row["over_best_constant"] for row in result["populations"][name] if row["designer"] == designer]
-            cells.append("–" if not gains else f"{gains[0]['value']:+.3f} ({gains[0]['low']:+.3f} to {gains[0]['high']:+.3f})")
-        lines.append(f"| {designer} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            cells.append(_interval(gains[0], "+.3f") if gains else "–")
+        rows.append([designer, *cells])
+    return markdown(["over the best constant", *(f"`{name}`" for name in populations)], rows)
 
 
 def schedules_table(result: dict[str, Any]) -> str:
     """What the best schedule gains over the best constant of the same population, with intervals."""
     gains = result.get("schedule_over_best_constant", {})
-    lines = ["| population | best schedule over best constant |", "|---|---|"]
-    rows = (f"| `{name}` | {gain['value']:+.3f} ({gain['low']:+.3f} to {gain['high']:+.3f}) |" for name, gain in gains.items())
-    return "\n".join([*lines, *rows])
+    return markdown(
+        ["population", "best schedule over best constant"], ([f"`{name}`", _interval(gain, "+.3f")] for name, gain in gains.items())
+    )
 
 
 def robustness_table(result: dict[str, Any]) -> str:
     """Each conclusion by stage: the effect in the calibrated market, and in how many changed worlds it has the same clear sign."""
     stages = list(result["best_formats"])
-    lines = ["| effect on R | " + " | ".join(f"stage {stage}" for stage in stages) + " |", "|---" * (len(stages) + 1) + "|"]
     found = {(c["what"], c["stage"]): f"{c['calibrated']['value']:+.3f}, {c['survives']}" for c in result["conclusions"]}
-    for what in dict.fromkeys(c["what"] for c in result["conclusions"]):
-        lines.append(f"| {what} | " + " | ".join(found.get((what, stage), "unclear") for stage in stages) + " |")
+    effects = dict.fromkeys(c["what"] for c in result["conclusions"])
+    rows = [[what, *(found.get((what, stage), "unclear") for stage in stages)] for what in effects]
     best = [f"{kind}, {worlds}" for kind, worlds in (max(result["best_formats"][s].items(), key=lambda item: item[1]) for s in stages)]
-    return "\n".join([*lines, "| the best format | " + " | ".join(best) + " |"])
+    return markdown(["effect on R", *(f"stage {stage}" for stage in stages)], [*rows, ["the best format", *best]])
 
 
 def rates_table(result: dict[str, Any], names: tuple[str, ...], unit: str = "steps", clock: str = "CPU second") -> str:
     """Steps or designs per second of a clock, with quartiles."""
-    lines = [f"| | {unit} per {clock} | quartiles |", "|---|---|---|"]
-    for name in names:
-        entry = result["entries"][name]
-        low, high = entry["interquartile_range"]
-        lines.append(f"| {entry['label']} | {_rounded(entry['median'])} | {_rounded(low)} – {_rounded(high)} |")
-    return "\n".join(lines)
+    entries = [result["entries"][name] for name in names]
+    rows = ([entry["label"], _rounded(entry["median"]), _quartiles(entry, _rounded)] for entry in entries)
+    return markdown(["", f"{unit} per {clock}", "quartiles"], rows)
 
 
 def server_table(result: dict[str, Any]) -> str:
@@ -289,7 +287,7 @@ def misses_table(result: dict[str, Any]) -> str:
 
 
 def experts_table(result: dict[str, Any]) -> str:
-    """What the experts in the box are worth."""
+    """What the bundled experts are worth."""
     lines = ["| scenario | share of maximum | blind Bayes | below Bayes |", "|---|---|---|---|"]
     for cell in result["cells"]:
         (run,) = cell["seeds"]
@@ -314,7 +312,7 @@ def moves_table(result: dict[str, Any]) -> str:
 
 
 def left_out_table(result: dict[str, Any]) -> str:
-    """What of people's talks is no move, by reason."""
+    """What in people's dialogues is no move, by reason."""
     parts = result["parts"]
     lines = ["| left out | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
     for reason in parts["train"]["left_out"]:
@@ -328,7 +326,7 @@ def left_out_table(result: dict[str, Any]) -> str:
 
 
 def imitation_table(result: dict[str, Any]) -> str:
-    """How well the clone foretells people, against guesses that do not look."""
+    """How well the clone predicts people, against predictions that know nothing of the situation."""
     parts = result["held_out"]
     lines = ["| | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
     lines.append("| talks, moves | " + " | ".join(f"{row['talks']:,}, {row['moves']:,}" for row in parts.values()) + " |")
@@ -403,7 +401,7 @@ def seats_table(result: dict[str, Any], scenario: str) -> str:
 
 
 def self_play_table(result: dict[str, Any]) -> str:
-    """Talks of self-play agents with themselves, and how far they can be exploited; the expert in the box beside them."""
+    """Talks of self-play agents with themselves, and how far they can be exploited; the bundled expert for comparison."""
     columns = [(f"{row['game']}, {kind}", found) for row in result["games"] for kind, found in row["kinds"].items()]
     columns.append((f"{result['reference']['game']}, {result['reference']['name']}", result["reference"]))
     lines = ["| | " + " | ".join(name for name, _ in columns) + " |", "|---" * (len(columns) + 1) + "|"]
@@ -434,8 +432,13 @@ def self_play_others_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _interval(found: dict[str, float]) -> str:
-    return f"{found['value']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
+def _interval(found: dict[str, float], digits: str = ".3f") -> str:
+    value, low, high = (format(found[name], digits) for name in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
+
+
+def _quartiles(entry: dict[str, Any], shown: Callable[[float], str]) -> str:
+    return " – ".join(shown(end) for end in entry["interquartile_range"])
 
 
 def _rounded(rate: float) -> str:
@@ -443,11 +446,11 @@ def _rounded(rate: float) -> str:
     return f"{float(f'{rate:.3g}'):,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
-def filled(text: str, mark: str, table: str) -> str:
-    """The text with a table between its marks."""
-    pattern = re.compile(rf"(<!-- {mark} table: [^>]*-->\n).*?(<!-- end of table -->)", re.DOTALL)
+def filled(text: str, place: str, table: str) -> str:
+    """The text with a table in its place."""
+    pattern = re.compile(rf"(<!-- {place} table: [^>]*-->\n).*?(<!-- end of table -->)", re.DOTALL)
     if not pattern.search(text):
-        raise SystemExit(f"no place for the {mark} table")
+        raise SystemExit(f"no place for the {place} table")
     return pattern.sub(lambda m: m.group(1) + table + "\n" + m.group(2), text)
 
 
@@ -488,81 +491,87 @@ def _mean_of(runs: list[dict[str, Any]], key: str) -> float:
     return sum(float(run[key]) for run in runs) / len(runs)
 
 
-def pages() -> dict[Path, str]:
-    """Every page that holds tables, as it should be."""
-    yardstick, bench = _load("yardstick_bargaining.json"), _load("bench_env.json")
-    readme = filled(README.read_text(encoding="utf-8"), "yardstick", yardstick_table(yardstick))
-    readme = filled(readme, "rates", rates_table(bench, README_ENTRIES))
-    designers, market = _load("yardstick_auction.json"), _load("bench_market.json")
-    readme = filled(readme, "designers", designers_table(designers))
-    auction = filled(AUCTION.read_text(encoding="utf-8"), "designers", designers_table(designers))
-    auction = filled(auction, "robustness", robustness_table(_load("robustness_auction.json")))
-    speed = filled(SPEED.read_text(encoding="utf-8"), "rates", rates_table(bench, tuple(bench["entries"])))
-    speed = filled(speed, "targets", targets_table(bench))
-    speed = filled(speed, "market rates", rates_table(market, tuple(market["entries"]), "designs"))
-    readme = filled(readme, "hints", hints_table(_load("hints_measure.json")))
-    models, pocket = _load("bench_llm.json"), _load("pocket.json")
-    speed = filled(speed, "language model rates", rates_table(models, tuple(models["entries"]), "replies"))
-    speed = filled(speed, "language model targets", targets_table(models))
-    server = _load("bench_server.json")
-    speed = filled(speed, "server rates", server_table(server))
-    speed = filled(speed, "server targets", targets_table(server))
-    speed = filled(speed, "responsiveness", responsiveness_table(server))
-    speed = filled(speed, "soak", soak_table(_load("soak.json"), _load("soak_alone.json")))
-    train, gpu = _load("bench_train.json"), _load("bench_gpu.json")
-    speed = filled(speed, "gpu rates", rates_table(gpu, tuple(gpu["entries"]), clock="second"))
-    speed = filled(speed, "gpu targets", targets_table(gpu))
-    speed = filled(speed, "training rates", rates_table(train, tuple(train["entries"])))
-    speed = filled(speed, "training quality", quality_table(train))
-    speed = filled(speed, "training targets", targets_table(train))
-    page = filled(POCKET.read_text(encoding="utf-8"), "pocket", pocket_table(pocket))
-    readme = filled(readme, "negotiators", negotiators_table(_load("negotiators.json")))
-    training = filled(TRAINING.read_text(encoding="utf-8"), "negotiators", negotiators_table(_load("negotiators.json")))
-    parsing, acts_page = _load("parsing.json"), DIALOGUE_ACTS.read_text(encoding="utf-8")
-    for mark, table in (
-        ("accuracy", parsing_table),
-        ("evidence", evidence_table),
-        ("confusion", confusion_table),
-        ("last act", last_act_table),
-        ("misses", misses_table),
-    ):
-        acts_page = filled(acts_page, mark, table(parsing))
-    cloning, imitation = _load("behaviour_cloning.json"), IMITATION.read_text(encoding="utf-8")
-    for mark, table in (
-        ("moves", moves_table),
-        ("left out", left_out_table),
-        ("imitation", imitation_table),
-        ("imitation acts", imitation_acts_table),
-        ("imitation play", imitation_play_table),
-    ):
-        imitation = filled(imitation, mark, table(cloning))
-    training = filled(training, "experts", experts_table(_load("experts.json")))
-    playing = _load("self_play.json")
-    self_play = filled(SELF_PLAY.read_text(encoding="utf-8"), "self-play", self_play_table(playing))
-    blog = filled(BLOG.read_text(encoding="utf-8"), "yardstick", yardstick_table(yardstick))
-    blog = filled(filled(blog, "designers", designers_table(designers)), "hints", hints_table(_load("hints_measure.json")))
-    tournament = _load("tournament.json")
-    meetings = filled(TOURNAMENT.read_text(encoding="utf-8"), "tournament", tournament_table(tournament))
-    for scenario in ("classic", "one_shot"):
-        meetings = filled(meetings, scenario, seats_table(tournament, scenario))
-    hint_study = HINT_STUDY.read_text(encoding="utf-8")
-    hinted = _load("hint_study.json")
-    for scenario in ("classic", "one shot", "Lewis"):
-        hint_study = filled(hint_study, f"hint study: {scenario}", hint_scores_table(hinted, scenario))
-    hint_study = filled(hint_study, "hint study: costs", hint_costs_table(hinted))
+def tables() -> dict[Path, dict[str, str]]:
+    """By page and by the name of its place: every table."""
+    yardstick, designers, hints = _load("yardstick_bargaining.json"), _load("yardstick_auction.json"), _load("hints_measure.json")
+    env, market, train, gpu = (_load(f"bench_{name}.json") for name in ("env", "market", "train", "gpu"))
+    models, server = _load("bench_llm.json"), _load("bench_server.json")
+    negotiators, pocket, parsing = _load("negotiators.json"), _load("pocket.json"), _load("parsing.json")
+    cloning, playing, tournament, hinted = (
+        _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
+    )
     return {
-        README: readme,
-        BLOG: blog,
-        HINT_STUDY: hint_study,
-        TOURNAMENT: meetings,
-        DIALOGUE_ACTS: acts_page,
-        IMITATION: imitation,
-        SELF_PLAY: filled(self_play, "self-play others", self_play_others_table(playing)),
-        TRAINING: training,
-        SPEED: filled(speed, "market targets", targets_table(market)),
-        POCKET: filled(page, "pocket targets", pocket_targets_table(pocket)),
-        AUCTION: filled(filled(auction, "schedules", schedules_table(designers)), "gains", gains_table(designers)),
+        README: {
+            "yardstick": yardstick_table(yardstick),
+            "rates": rates_table(env, README_ENTRIES),
+            "designers": designers_table(designers),
+            "hints": hints_table(hints),
+            "negotiators": negotiators_table(negotiators),
+        },
+        BLOG: {
+            "yardstick": yardstick_table(yardstick),
+            "designers": designers_table(designers),
+            "hints": hints_table(hints),
+        },
+        SPEED: {
+            "rates": rates_table(env, tuple(env["entries"])),
+            "targets": targets_table(env),
+            "market rates": rates_table(market, tuple(market["entries"]), "designs"),
+            "market targets": targets_table(market),
+            "training rates": rates_table(train, tuple(train["entries"])),
+            "training quality": quality_table(train),
+            "training targets": targets_table(train),
+            "gpu rates": rates_table(gpu, tuple(gpu["entries"]), clock="second"),
+            "gpu targets": targets_table(gpu),
+            "language model rates": rates_table(models, tuple(models["entries"]), "replies"),
+            "language model targets": targets_table(models),
+            "server rates": server_table(server),
+            "server targets": targets_table(server),
+            "responsiveness": responsiveness_table(server),
+            "soak": soak_table(_load("soak.json"), _load("soak_alone.json")),
+        },
+        AUCTION: {
+            "designers": designers_table(designers),
+            "schedules": schedules_table(designers),
+            "gains": gains_table(designers),
+            "robustness": robustness_table(_load("robustness_auction.json")),
+        },
+        POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
+        TRAINING: {"negotiators": negotiators_table(negotiators), "experts": experts_table(_load("experts.json"))},
+        DIALOGUE_ACTS: {
+            "accuracy": parsing_table(parsing),
+            "evidence": evidence_table(parsing),
+            "confusion": confusion_table(parsing),
+            "last act": last_act_table(parsing),
+            "misses": misses_table(parsing),
+        },
+        IMITATION: {
+            "moves": moves_table(cloning),
+            "left out": left_out_table(cloning),
+            "imitation": imitation_table(cloning),
+            "imitation acts": imitation_acts_table(cloning),
+            "imitation play": imitation_play_table(cloning),
+        },
+        SELF_PLAY: {"self-play": self_play_table(playing), "self-play others": self_play_others_table(playing)},
+        TOURNAMENT: {
+            "tournament": tournament_table(tournament),
+            **{scenario: seats_table(tournament, scenario) for scenario in ("classic", "one_shot")},
+        },
+        HINT_STUDY: {
+            **{f"hint study: {scenario}": hint_scores_table(hinted, scenario) for scenario in ("classic", "one shot", "Lewis")},
+            "hint study: costs": hint_costs_table(hinted),
+        },
     }
+
+
+def pages() -> dict[Path, str]:
+    """Every page with its tables."""
+    found = {}
+    for page, parts in tables().items():
+        found[page] = page.read_text(encoding="utf-8")
+        for name, table in parts.items():
+            found[page] = filled(found[page], name, table)
+    return found
 
 
 def _load(name: str) -> dict[str, Any]:
