@@ -1,11 +1,11 @@
 # syntax=docker/dockerfile:1
-# The server as an image. docs/openenv.md says how to build and run it.
+# The image of the server. docs/openenv.md explains how to build and run it.
 #
 #   docker build -t edgeworth .                                          with OpenEnv
-#   docker build -t edgeworth --build-arg OPENENV=0 .                    300 MB less; sockets and /mcp work all the same
+#   docker build -t edgeworth --build-arg OPENENV=0 .                    300 MB less; sockets and /mcp still work
 #   docker build -t edgeworth --build-arg TORCH=1 .                      with torch, for learned agents and models
 #   docker run -p 8000:8000 -e EDGEWORTH_TOKENS=alice:SECRET -v edgeworth:/data edgeworth
-#   docker run -p 127.0.0.1:8000:8000 edgeworth --insecure               for this machine alone, without tokens
+#   docker run -p 127.0.0.1:8000:8000 edgeworth --insecure               for this machine only, without tokens
 ARG PYTHON=3.11.14-slim-bookworm
 
 FROM python:${PYTHON} AS build
@@ -16,7 +16,7 @@ WORKDIR /build
 RUN python -m venv /opt/edgeworth
 ENV PATH=/opt/edgeworth/bin:$PATH
 
-# Exact versions, and nothing besides: what is not listed is not installed.
+# Exact versions; nothing that is not listed is installed.
 COPY docker/requirements*.txt docker/
 RUN pip install --no-deps -r docker/requirements.txt
 RUN if [ "$OPENENV" = 1 ]; then pip install --no-deps -r docker/requirements-openenv.txt; fi
@@ -31,7 +31,7 @@ RUN python -m venv /opt/builder \
  && /opt/builder/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /build/wheels . \
  && pip install --no-deps --no-index /build/wheels/edgeworth-*.whl
 
-# The rules are compiled here, for any processor of this kind, so that the first request finds them ready wherever the image runs.
+# Compile the rules for any x86-64 processor, so that the first request does not wait for it.
 ENV NUMBA_CPU_NAME=generic
 RUN cd / && python -m edgeworth.games.bargaining.warm_up && python -m edgeworth.games.auction.warm_up
 
@@ -49,5 +49,5 @@ EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
 STOPSIGNAL SIGTERM
-# On an address that others can reach the server wants tokens (EDGEWORTH_TOKENS), or --insecure behind the name of the image.
+# The server listens on a public address, so it needs tokens (EDGEWORTH_TOKENS), or --insecure after the image's name.
 ENTRYPOINT ["edgeworth", "serve", "--host", "0.0.0.0", "--port", "8000"]

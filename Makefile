@@ -1,4 +1,4 @@
-# Everything installs itself into .venv; each target says in a line what it does.
+# Targets install what they need into .venv. `make help` lists them.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,99 +10,99 @@ PROCESSES ?= 2
 
 .PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play designers scales docs clean
 
-help:  ## what there is to make
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-lab: $(WARM)  ## the lab: both games on http://127.0.0.1:8000 (PORT=… for another), until Ctrl-C
+lab: $(WARM)  ## serve both games on http://127.0.0.1:8000 (PORT=… for another), until Ctrl-C
 	@echo "edgeworth: starting the server. Open http://127.0.0.1:$(PORT)/ in a browser; sessions are kept in runs/sessions.sqlite."
 	@$(BIN)/edgeworth serve --port $(PORT)
 
-demo: $(WARM)  ## a commented bargaining episode, and a market that is being gamed
+demo: $(WARM)  ## play a commented bargaining episode and one step of a market
 	@echo "edgeworth: one bargaining episode, played and explained."
 	@$(BIN)/edgeworth demo
 	@echo
-	@echo "edgeworth: one step of a market, five sales, with everybody in the room."
+	@echo "edgeworth: one step of a market: five sales with all types of bidders."
 	@$(BIN)/edgeworth market --stage 4 --steps 1
 
-test: $(WARM) check  ## lint, types and the whole quick test suite
+test: $(WARM) check  ## lint, type checks and the quick test suite
 	@echo "edgeworth: running the tests in $(PROCESSES) processes (PROCESSES=… for another number); five to eight minutes."
 	@$(BIN)/python -m pytest -q -m "not slow" -n $(PROCESSES) --dist loadfile --durations 10
 
-slow: $(WARM)  ## the tests that take long: whole learning runs, a million mechanisms, every partner at length
+slow: $(WARM)  ## the slow tests: whole learning runs, a million mechanisms, long runs of every partner
 	@echo "edgeworth: running the slow tests in $(PROCESSES) processes; up to half an hour."
 	@$(BIN)/python -m pytest -v -m slow -n $(PROCESSES) --durations 10
 
-check: $(STAMP)  ## lint, format and types
+check: $(STAMP)  ## lint, format and type checks
 	@echo "edgeworth: checking style and types."
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(WARM) $(PEERS)  ## speed of both games, of training and of the language model; writes results/bench_*.json
-	@echo "edgeworth: measuring the environments, the trainers and the language model; this takes about half an hour."
+bench: $(WARM) $(PEERS)  ## measure the speed of games, training, language model and server; writes results/bench_*.json
+	@echo "edgeworth: measuring the environments, the trainers, the language model and the server; this takes about half an hour."
 	@$(BIN)/python -m benchmarks.env --seed 0 --repeats 7 --out results/bench_env.json
 	@$(BIN)/python -m benchmarks.market --seed 0 --repeats 7 --out results/bench_market.json
 	@$(BIN)/python -m benchmarks.train --seed 0 --out results/bench_train.json
 	@$(BIN)/python -m benchmarks.llm --seed 0 --repeats 5 --out results/bench_llm.json
 	@$(BIN)/python -m benchmarks.server --seed 0 --repeats 5 --out results/bench_server.json
 
-soak: $(WARM)  ## a quarter of an hour of sessions while workers are killed; writes results/soak.json and soak_alone.json
-	@echo "edgeworth: soaking three workers for ten minutes, with 210 kills, and then one alone for five, with 40."
+soak: $(WARM)  ## run sessions for fifteen minutes while workers are killed; writes results/soak.json and soak_alone.json
+	@echo "edgeworth: testing three workers for ten minutes with 210 kills, then one worker for five minutes with 40."
 	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 10 --kills 210 --out results/soak.json
 	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 5 --kills 40 --workers 1 --out results/soak_alone.json
 
-yardstick: $(WARM)  ## the reference tables of both games; writes results/yardstick_*.json and .png
-	@echo "edgeworth: computing the yardsticks."
+yardstick: $(WARM)  ## compute the reference scores of both games; writes results/yardstick_*.json and .png
+	@echo "edgeworth: computing the reference scores."
 	@$(BIN)/edgeworth yardstick --seed 0 --out results/yardstick_bargaining.json --figure results/yardstick_bargaining.png
 	@$(BIN)/edgeworth yardstick --game auction --seed 0 --out results/yardstick_auction.json --figure results/yardstick_auction.png --model-episodes 60
 
-sensitivity: $(WARM)  ## what every field of a mechanism does; writes results/sensitivity_auction.json and .png
-	@echo "edgeworth: moving every field of a mechanism; this takes some minutes."
+sensitivity: $(WARM)  ## measure how each field of a mechanism changes the score; writes results/sensitivity_auction.json and .png
+	@echo "edgeworth: varying each field of a mechanism; this takes some minutes."
 	@$(BIN)/edgeworth sensitivity --seed 0 --out results/sensitivity_auction.json --figure results/sensitivity_auction.png
 
-robustness: $(WARM)  ## which conclusions survive other constants of the market; writes results/robustness_auction.json and .png
+robustness: $(WARM)  ## test which conclusions hold under other market constants; writes results/robustness_auction.json and .png
 	@echo "edgeworth: halving and doubling the market's constants; this takes about twenty minutes."
 	@$(BIN)/edgeworth robustness --seed 0 --out results/robustness_auction.json --figure results/robustness_auction.png
 
-hints: $(WARM)  ## what the hints of every provider are worth; writes results/hints_measure.json and .png
-	@echo "edgeworth: following hints; this takes some minutes."
+hints: $(WARM)  ## measure the hints of every provider; writes results/hints_measure.json and .png
+	@echo "edgeworth: measuring hints; this takes some minutes."
 	@$(BIN)/edgeworth hints measure --seed 0 --out results/hints_measure.json --figure results/hints_measure.png
 
-pocket: $(WARM)  ## measure the language model in the box on what it never saw; writes results/pocket.json and its card
+pocket: $(WARM)  ## measure the bundled language model on unseen contexts; writes results/pocket.json and its card
 	@echo "edgeworth: measuring the pocket model; this takes some minutes."
 	@$(BIN)/edgeworth pocket evaluate --talks 700 --markets 60 --onto-card --out results/pocket.json
 
-hint-study: $(WARM)  ## train agents with every kind of hint and without; writes results/hint_study.json and .png
-	@echo "edgeworth: asking the pocket model for its plans, then training 270 agents; this takes about three hours on two cores, most of it for the language model."
+hint-study: $(WARM)  ## train agents with every kind of hint and with none; writes results/hint_study.json and .png
+	@echo "edgeworth: collecting the pocket model's hints, then training 270 agents; this takes about three hours on two cores, most of it for the language model."
 	@for scenario in lewis one_shot classic; do $(BIN)/edgeworth hints fill --scenario $$scenario --cache runs/hint_replies.sqlite || exit 1; done
 	@$(BIN)/edgeworth study hints --out results/hint_study.json --figure results/hint_study.png
 
-negotiators: $(WARM)  ## train negotiators with five seeds each and compare; writes results/negotiators.json and .png
+negotiators: $(WARM)  ## train and compare negotiators, five seeds each; writes results/negotiators.json and .png
 	@echo "edgeworth: training negotiators; this takes about half an hour on two cores."
 	@$(BIN)/edgeworth study negotiators --out results/negotiators.json --figure results/negotiators.png
 
-experts: $(WARM)  ## train the experts in the box, one per scenario; writes results/experts.json
-	@echo "edgeworth: training the experts in the box; this takes about ten minutes on two cores."
+experts: $(WARM)  ## train the bundled experts, one per scenario; writes results/experts.json
+	@echo "edgeworth: training the bundled experts; this takes about ten minutes on two cores."
 	@$(BIN)/edgeworth study experts --box src/edgeworth/checkpoints/experts --out results/experts.json
 
-tournament: $(WARM)  ## every negotiator against every other, in both seats, in every scenario; writes results/tournament.json and .png
+tournament: $(WARM)  ## play every negotiator against every other, in both seats, in every scenario; writes results/tournament.json and .png
 	@echo "edgeworth: playing the tournament; this takes about five minutes."
 	@$(BIN)/edgeworth tournament --seed 0 --episodes 2000 --out results/tournament.json --figure results/tournament.png
 
-self-play: $(WARM)  ## agents that learn both sides of the table, and best responses to them; writes results/self_play.json and .png
-	@echo "edgeworth: training by self-play, with a pool and without, and best responses; this takes about half an hour."
+self-play: $(WARM)  ## train self-play agents and best responses to them; writes results/self_play.json and .png
+	@echo "edgeworth: training self-play agents with and without a pool of past selves, and best responses; this takes about half an hour."
 	@$(BIN)/edgeworth self-play --out results/self_play.json --figure results/self_play.png --box src/edgeworth/checkpoints/self_play
 
-designers: $(WARM)  ## make every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
-	@echo "edgeworth: searching the best constants and schedules, fitting the adaptive designer, building the library of compositions."
+designers: $(WARM)  ## compute every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
+	@echo "edgeworth: searching for the best constants and schedules, fitting the adaptive designer, building the library of compositions."
 	@$(BIN)/edgeworth designers bundle --seed 1
 
-scales: $(WARM)  ## measure the constants that standardise the features of markets; after a change of the rules
+scales: $(WARM)  ## measure the constants that standardise market features; needed after a change of the rules
 	@echo "edgeworth: measuring scores and proxies under random mechanisms."
 	@$(BIN)/python -m edgeworth.envs.daedalus_features
 
 docs: $(STAMP)  ## regenerate docs/cli.md from --help, and the tables from results/
-	@echo "edgeworth: writing docs/cli.md and the tables of README and docs/speed.md."
+	@echo "edgeworth: writing docs/cli.md and the tables of the pages."
 	@$(BIN)/python docs/write_cli.py
 	@$(BIN)/python docs/write_tables.py
 
@@ -113,18 +113,18 @@ clean:  ## remove the environment, caches and compiled rules
 
 $(STAMP): pyproject.toml
 	@echo "edgeworth: setting up $(VENV) (first time: some minutes)."
-	@$(PYTHON) -c 'import sys; sys.exit("edgeworth: Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import sys; sys.exit("edgeworth: Python 3.11 or 3.12 is needed, this is " + sys.version.split()[0]) if not (3, 11) <= sys.version_info < (3, 13) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 $(PEERS): $(STAMP)
-	@echo "edgeworth: installing what the trainers are compared with."
+	@echo "edgeworth: installing the libraries that training is compared with."
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[dev,bench]'
 	@touch $@
 
 $(WARM): $(STAMP) $(shell find src -name '*.py')
-	@echo "edgeworth: compiling the rules (kept for next time)."
+	@echo "edgeworth: compiling the rules (cached for the next run)."
 	@$(BIN)/python -m edgeworth.games.bargaining.warm_up
 	@$(BIN)/python -m edgeworth.games.auction.warm_up
 	@$(BIN)/python -m edgeworth.training.fused.warm_up

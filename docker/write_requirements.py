@@ -1,7 +1,7 @@
-"""Write the exact versions that the image installs, out of the environment that the tests ran in: `python docker/write_requirements.py`.
+"""Write the exact versions that the image installs, from the current environment: `python docker/write_requirements.py`.
 
-`requirements.txt` is the server without OpenEnv, `requirements-openenv.txt` what OpenEnv adds, `requirements-torch.txt` what torch does.
-The image installs them without looking for anything else: whatever is missing here is missing there, and nothing comes unasked.
+`requirements.txt` is the server without OpenEnv, `requirements-openenv.txt` what OpenEnv adds, `requirements-torch.txt` what torch adds.
+The image installs exactly these packages, without resolving dependencies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Pins = dict[str, str]
 
 
 def pins(requirements: Iterable[str]) -> Pins:
-    """Everything that these requirements lead to, with the version that is installed here."""
+    """The requirements and their dependencies, with the versions installed here."""
     found: Pins = {}
     seen: set[tuple[str, str]] = set()
     waiting = [(Requirement(line), extra) for line in requirements for extra in ("", *Requirement(line).extras)]
@@ -42,13 +42,13 @@ def pins(requirements: Iterable[str]) -> Pins:
 
 
 def written(name: str, title: str, found: Pins) -> None:
-    """A file of pins."""
+    """Write one file of pinned versions."""
     lines = [f"# {title}; written by write_requirements.py.", *(f"{package}=={version}" for package, version in sorted(found.items()))]
     (HERE / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main() -> None:
-    """Write all three."""
+    """Write all three files."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     server = [*project["dependencies"], *project["optional-dependencies"]["server"]]
     light = pins(line for line in server if Requirement(line).name != "openenv")
