@@ -19,7 +19,8 @@ from edgeworth.errors import InvalidOption, ModelUnavailable
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, triple_of
 from edgeworth.games.bargaining.hints import Hint, HintProvider
-from edgeworth.games.bargaining.history import Move, replayed_negotiation
+from edgeworth.games.bargaining.history import Move
+from edgeworth.games.bargaining.replay import replayed_negotiation
 from edgeworth.protocol import Reason, Rejection
 from edgeworth.server.live import opening_of
 from edgeworth.server.model_process import ModelProcess, ProcessClient
