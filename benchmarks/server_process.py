@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -35,10 +34,6 @@ class LoggedProcess:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.log.append(line)
-            self.heard(line)
-
-    def heard(self, line: str) -> None:
-        """Called with every line as soon as it is written."""
 
 
 class ServerProcess(LoggedProcess):
@@ -46,15 +41,8 @@ class ServerProcess(LoggedProcess):
 
     def __init__(self, command: Sequence[str], port: int, ready: str) -> None:
         self.port = port
-        self.born: dict[int, float] = {}
-        """When each worker was started, by its process id."""
         self._ready = f"http://127.0.0.1:{port}{ready}"
         super().__init__(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT))
-
-    def heard(self, line: str) -> None:
-        """Record a worker that starts."""
-        if '"worker_started"' in line:
-            self.born[int(json.loads(line)["pid"])] = time.monotonic()
 
     def wait_until_ready(self) -> None:
         """Wait until it answers; an error shows the end of its log."""
@@ -66,8 +54,12 @@ class ServerProcess(LoggedProcess):
         raise RuntimeError("The server did not start; its log:\n" + "".join(self.log[-40:]))
 
     def workers(self) -> list[int]:
-        """The process ids of the workers that are alive."""
-        return [pid for pid in list(self.born) if _alive(pid)]
+        """The process ids of the workers that are alive, also of those that are still starting."""
+        try:
+            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        except OSError:
+            return []
+        return [int(pid) for pid in children if _is_worker(pid)]
 
     def cpu_seconds(self) -> float:
         """Processor time that it and its living workers have used."""
@@ -98,9 +90,10 @@ class ServerProcess(LoggedProcess):
         self.kill()
 
 
-def _alive(pid: int) -> bool:
+def _is_worker(pid: str) -> bool:
+    """Whether a child of a supervisor is a worker that lives, and not a helper of `multiprocessing`."""
     try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 
