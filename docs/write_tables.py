@@ -59,7 +59,7 @@ def _score(score: dict[str, float], with_interval: bool) -> str:
 
 
 def gains_table(result: dict[str, Any]) -> str:
-    """What every designer but the baselines gains over the best constant, with intervals."""
+    """Gain of every designer except the baselines over the best constant, with intervals."""
     populations = [name for name in ("stages", "mixed", "dirichlet", "held_out") if name in result["populations"]]
     rows = []
     for designer in _designers(result):
@@ -74,7 +74,7 @@ def gains_table(result: dict[str, Any]) -> str:
 
 
 def schedules_table(result: dict[str, Any]) -> str:
-    """What the best schedule gains over the best constant of the same population, with intervals."""
+    """Gain of the best schedule over the best constant of the same population, with intervals."""
     gains = result.get("schedule_over_best_constant", {})
     return markdown(
         ["population", "best schedule over best constant"], ([f"`{name}`", _interval(gain, "+.3f")] for name, gain in gains.items())
@@ -123,7 +123,7 @@ def responsiveness_table(result: dict[str, Any]) -> str:
 
 
 def soak_table(*results: dict[str, Any]) -> str:
-    """What became of sessions while the server was being killed, in several soaks side by side."""
+    """Kills, steps and recovery times of several soak tests, side by side."""
 
     def line(name: str, found: Callable[[dict[str, Any]], object]) -> str:
         return " | ".join([f"| {name}", *(str(found(result)) for result in results)]) + " |"
@@ -145,12 +145,12 @@ def soak_table(*results: dict[str, Any]) -> str:
             line("sessions at a time", lambda each: each["sessions"]),
             line("kills", killed),
             line("steps acknowledged", lambda each: f"{each['steps_acknowledged']:,}"),
-            line("carried out, answer not heard", lambda each: f"{each['steps_carried_out_unheard']:,}"),
+            line("executed, reply not received", lambda each: f"{each['steps_carried_out_unheard']:,}"),
             line("lost", lambda each: each["steps_lost"]),
-            line("made twice", lambda each: each["steps_doubled"]),
-            line("answers that a replay does not give", lambda each: each["mismatches"]),
+            line("executed twice", lambda each: each["steps_doubled"]),
+            line("replies that differ from a replay", lambda each: each["mismatches"]),
             line("server errors", lambda each: each["server_errors"]),
-            *(line(f"seconds to the next answer after a kill of {how}", recovery(how)) for how in results[0]["recovery_seconds"]),
+            *(line(f"seconds to the next reply after killing {how}", recovery(how)) for how in results[0]["recovery_seconds"]),
         ]
     )
 
@@ -178,7 +178,7 @@ def targets_table(result: dict[str, Any]) -> str:
 
 
 def hints_table(result: dict[str, Any]) -> str:
-    """What the hints of every provider are worth."""
+    """The measures of every hint provider."""
     lines = ["| hints from | legal | same move as the Bayes plan | share of maximum | of the plan's |", "|---|---|---|---|---|"]
     for row in result["measures"]:
         cells = (_score(row[name], with_interval=True) for name in ("legality", "same_move", "share_of_maximum", "over_bayes"))
@@ -187,31 +187,31 @@ def hints_table(result: dict[str, Any]) -> str:
 
 
 def pocket_table(result: dict[str, Any]) -> str:
-    """The pocket model on what it never saw, free and held."""
+    """The pocket model on unseen contexts and markets, free and constrained."""
     hints, mechanisms = result["hints"], result["mechanisms"]
     ways = ("free", "held")
     rows = {
-        "hints asked for": [f"{hints[way]['asked']:,}" for way in ways],
+        "hints requested": [f"{hints[way]['asked']:,}" for way in ways],
         "legal hints": [_score(hints[way]["legality"], True) for way in ways],
         "the same move as the Bayes plan": [_score(hints[way]["same_move"], True) for way in ways],
         "reward, of the plan's": [_score(hints[way]["over_bayes"], True) for way in ways],
-        "mechanisms asked for": [f"{mechanisms[way]['asked']:,}" for way in ways],
+        "mechanisms requested": [f"{mechanisms[way]['asked']:,}" for way in ways],
         "legal mechanisms": [_score(mechanisms[way]["legality"], True) for way in ways],
         "score R": [_score(mechanisms[way]["score"], True) for way in ways],
         "R over the best constant": [_score(mechanisms[way]["over_best_constant"], True) for way in ways],
     }
-    return "\n".join(["| | free | held |", "|---|---|---|", *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items())])
+    return "\n".join(["| | free | constrained |", "|---|---|---|", *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items())])
 
 
 def pocket_targets_table(result: dict[str, Any]) -> str:
-    """What was asked of the pocket model, and what it does in either way of being asked."""
+    """Targets of the pocket model, and its scores with free and with constrained decoding."""
     places = {
         "legal hints": ("hints", "legality", "hint_legality"),
         "legal mechanisms": ("mechanisms", "legality", "mechanism_legality"),
         "reward of an agent that follows its hints, of the Bayes plan's": ("hints", "over_bayes", "hint_over_bayes"),
         "score R on the mixture of the stages": ("mechanisms", "score", "mechanism_score"),
     }
-    lines = ["| | target | free | reached | held | reached |", "|---|---|---|---|---|---|"]
+    lines = ["| | target | free | met | constrained | met |", "|---|---|---|---|---|---|"]
     for words, (game, quantity, name) in places.items():
         mark, cells = result["marks"][name]["mark"], []
         for way in ("free", "held"):
@@ -222,9 +222,9 @@ def pocket_targets_table(result: dict[str, Any]) -> str:
 
 
 def negotiators_table(result: dict[str, Any]) -> str:
-    """What trained agents reach, and whether that is what was asked for."""
+    """Scores of trained agents, with their targets."""
     lines = [
-        "| agent | share of maximum | blind Bayes | below Bayes | deals | seconds per run, busy machine | asked for | reached |",
+        "| agent | share of maximum | blind Bayes | below Bayes | deals | seconds per run, busy machine | target | met |",
         "|---" * 8 + "|",
     ]
     for cell in result["cells"]:
@@ -287,7 +287,7 @@ def misses_table(result: dict[str, Any]) -> str:
 
 
 def experts_table(result: dict[str, Any]) -> str:
-    """What the bundled experts are worth."""
+    """Scores of the bundled experts."""
     lines = ["| scenario | share of maximum | blind Bayes | below Bayes |", "|---|---|---|---|"]
     for cell in result["cells"]:
         (run,) = cell["seeds"]
@@ -302,7 +302,7 @@ def moves_table(result: dict[str, Any]) -> str:
     """The moves of people by act, and where they come from."""
     parts = result["parts"]
     lines = ["| | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
-    rows = {"talks": [row["talks"] for row in parts.values()], "utterances": [row["utterances"] for row in parts.values()]}
+    rows = {"dialogues": [row["talks"] for row in parts.values()], "utterances": [row["utterances"] for row in parts.values()]}
     acts = parts["train"]["moves_by_act"]
     for act, sources in acts.items():
         for source in sources:
@@ -318,10 +318,10 @@ def left_out_table(result: dict[str, Any]) -> str:
     for reason in parts["train"]["left_out"]:
         cells = (f"{row['left_out'][reason]:,} ({row['left_out'][reason] / row['utterances']:.1%})" for row in parts.values())
         lines.append(f"| {reason} | " + " | ".join(cells) + " |")
-    for key, words in (("talks_cut_short", "talks cut short"), ("talks_without_moves", "talks without a move")):
+    for key, words in (("talks_cut_short", "dialogues cut short"), ("talks_without_moves", "dialogues without a move")):
         lines.append(f"| {words} | " + " | ".join(f"{row[key]:,}" for row in parts.values()) + " |")
     return "\n".join(
-        [*lines, "| moves after one's own | " + " | ".join(f"{row['moves_after_ones_own']:,}" for row in parts.values()) + " |"]
+        [*lines, "| moves directly after one's own | " + " | ".join(f"{row['moves_after_ones_own']:,}" for row in parts.values()) + " |"]
     )
 
 
@@ -329,13 +329,13 @@ def imitation_table(result: dict[str, Any]) -> str:
     """How well the clone predicts people, against predictions that know nothing of the situation."""
     parts = result["held_out"]
     lines = ["| | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
-    lines.append("| talks, moves | " + " | ".join(f"{row['talks']:,}, {row['moves']:,}" for row in parts.values()) + " |")
+    lines.append("| dialogues, moves | " + " | ".join(f"{row['talks']:,}, {row['moves']:,}" for row in parts.values()) + " |")
     for words, *path in (
         ("log-likelihood: clone", "log_likelihood", "clone"),
         ("log-likelihood: marginal", "log_likelihood", "marginal"),
         ("log-likelihood: uniform", "log_likelihood", "uniform"),
-        ("clone less marginal", "over_marginal"),
-        ("clone less uniform", "over_uniform"),
+        ("clone − marginal", "over_marginal"),
+        ("clone − uniform", "over_uniform"),
         ("act accuracy: clone", "act_accuracy", "clone"),
         (f"act accuracy: always {result['majority']}", "act_accuracy", "majority"),
         ("share accuracy: clone", "share_accuracy", "clone"),
@@ -350,7 +350,7 @@ def imitation_acts_table(result: dict[str, Any]) -> str:
     """The held-out moves act by act, on the last part that was measured."""
     rows = list(result["held_out"].values())[-1]["by_act"]
     lines = [
-        "| act | made | guessed | foretold | log-likelihood of the act: clone, marginal | share right: clone, marginal |",
+        "| act | made | predicted | recall | log-likelihood of the act: clone, marginal | share right: clone, marginal |",
         "|---" * 6 + "|",
     ]
     for row in rows:
@@ -378,7 +378,7 @@ def imitation_play_table(result: dict[str, Any]) -> str:
 
 
 def tournament_table(result: dict[str, Any]) -> str:
-    """The scores of a tournament: over all scenarios with ranks, and in each; who cannot play a scenario has none there."""
+    """The scores of a tournament: over all scenarios with ranks, and in each; none where a negotiator cannot play."""
     scores = {table["scenario"]: {row["name"]: row["score"]["value"] for row in table["scores"]} for table in result["scenarios"]}
     lines = ["| negotiator | rank | all scenarios | " + " | ".join(f"`{name}`" for name in scores) + " |", "|---" * (len(scores) + 3) + "|"]
     for row in result["overall"]:
@@ -390,7 +390,7 @@ def tournament_table(result: dict[str, Any]) -> str:
 
 
 def seats_table(result: dict[str, Any], scenario: str) -> str:
-    """One scenario of a tournament: scores by seat, what comes of the talks, and the scenario's own partner for comparison."""
+    """One scenario of a tournament: scores by seat, deals and Nash ratio, and the scores against the scenario's own partner."""
     (table,) = (table for table in result["scenarios"] if table["scenario"] == scenario)
     own = {row["agent"]: row["agent_share"] for row in table["with_own_partner"]}
     lines = ["| negotiator | score | as agent | as partner | deals | Nash ratio | with the scenario's own partner |", "|---" * 7 + "|"]
@@ -401,7 +401,7 @@ def seats_table(result: dict[str, Any], scenario: str) -> str:
 
 
 def self_play_table(result: dict[str, Any]) -> str:
-    """Talks of self-play agents with themselves, and how far they can be exploited; the bundled expert for comparison."""
+    """Self-play agents against themselves, and their exploitability; the bundled expert for comparison."""
     columns = [(f"{row['game']}, {kind}", found) for row in result["games"] for kind, found in row["kinds"].items()]
     columns.append((f"{result['reference']['game']}, {result['reference']['name']}", result["reference"]))
     lines = ["| | " + " | ".join(name for name, _ in columns) + " |", "|---" * (len(columns) + 1) + "|"]
@@ -409,8 +409,8 @@ def self_play_table(result: dict[str, Any]) -> str:
         ("deal_rate", "deals"),
         ("pareto_rate", "efficient, of deals"),
         ("nash_ratio", "Nash ratio"),
-        ("opener_share", "share of maximum: who opens"),
-        ("responder_share", "share of maximum: who answers"),
+        ("opener_share", "share of maximum: opener"),
+        ("responder_share", "share of maximum: responder"),
         ("length", "moves"),
         ("exploitability_trained", "exploitability, trained response"),
         ("exploitability_exact", "exploitability, exact response"),
@@ -420,8 +420,8 @@ def self_play_table(result: dict[str, Any]) -> str:
 
 
 def self_play_others_table(result: dict[str, Any]) -> str:
-    """What self-play agents earn from others, and what the pool gains over naive self-play."""
-    lines = ["| share of maximum | against | pool | naive | pool less naive | expert |", "|---" * 6 + "|"]
+    """Scores of self-play agents against others, and the pool's gain over naive self-play."""
+    lines = ["| share of maximum | against | pool | naive | pool − naive | expert |", "|---" * 6 + "|"]
     for row in result["games"]:
         expert = result["reference"]["against"] if result["reference"]["game"] == row["game"] else {}
         for name, less in row["pool_less_naive"]["against"].items():
@@ -442,7 +442,7 @@ def _quartiles(entry: dict[str, Any], shown: Callable[[float], str]) -> str:
 
 
 def _rounded(rate: float) -> str:
-    """Three digits: the machine is not quieter than that."""
+    """Three significant digits, the precision of the measurements."""
     return f"{float(f'{rate:.3g}'):,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
@@ -455,8 +455,8 @@ def filled(text: str, place: str, table: str) -> str:
 
 
 def hint_scores_table(result: dict[str, Any], scenario: str) -> str:
-    """What agents reach with every kind of hint in one game, how quickly, and what is left without it."""
-    lines = ["| agent | share of maximum | over none | moves to 95 % | hints taken away | random instead |", "|---" * 6 + "|"]
+    """Scores with every kind of hint in one game, learning speed, and scores without the hints."""
+    lines = ["| agent | share of maximum | over none | moves to 95 % | without hints | random hints |", "|---" * 6 + "|"]
     for cell in result["cells"]:
         if cell["values"]["scenario"] != scenario:
             continue
@@ -474,12 +474,12 @@ def hint_scores_table(result: dict[str, Any], scenario: str) -> str:
 
 
 def hint_costs_table(result: dict[str, Any]) -> str:
-    """What every kind of hint costs a run, on average over games, algorithms and seeds."""
+    """The cost of every kind of hint per run, on average over games, algorithms and seeds."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for cell in result["cells"]:
         name = ", ".join(cell["values"][axis] for axis in ("hints", "cadence") if axis in cell["values"])
         groups.setdefault(name, []).extend(cell["seeds"])
-    lines = ["| hints | asked for | given | questions | seconds on hints | processor seconds per run |", "|---" * 6 + "|"]
+    lines = ["| hints | requested | given | distinct prompts | seconds on hints | CPU seconds per run |", "|---" * 6 + "|"]
     for name, runs in groups.items():
         cells = [f"{_mean_of(runs, key):,.0f}" if key in runs[0] else "–" for key in ("hint_asked", "hint_given", "hint_prompts")]
         spent = f"{_mean_of(runs, 'hint_milliseconds') / 1000:.1f}" if "hint_milliseconds" in runs[0] else "–"
