@@ -101,10 +101,11 @@ scales: $(WARM)  ## measure the constants that standardise market features; need
 	@echo "edgeworth: measuring scores and proxies under random mechanisms."
 	@$(BIN)/python -m edgeworth.envs.daedalus_features
 
-docs: $(STAMP)  ## regenerate docs/cli.md from --help, and the tables from results/
-	@echo "edgeworth: writing docs/cli.md and the tables of the pages."
+docs: $(STAMP)  ## regenerate docs/cli.md, the tables from results/, and the figure and list of the modules
+	@echo "edgeworth: writing docs/cli.md, the tables of README and docs, and docs/architecture."
 	@$(BIN)/python docs/write_cli.py
 	@$(BIN)/python docs/write_tables.py
+	@$(BIN)/python docs/write_architecture.py
 
 clean:  ## remove the environment, caches and compiled rules
 	@echo "edgeworth: removing .venv, caches and compiled rules."

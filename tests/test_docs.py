@@ -75,3 +75,35 @@ def test_what_is_said_of_the_language_model_was_measured_on_the_one_in_the_box()
     assert results["pocket"]["model"] == results["bench_llm"]["model"] == name and asked == {name}
     assert read_card()["scores"]["marks"] == results["pocket"]["marks"]
     assert name in (ROOT / "results" / "yardstick_auction.json").read_text(encoding="utf-8")
+
+
+def test_the_list_of_modules_is_what_their_docstrings_say() -> None:
+    architecture = script("write_architecture")
+    assert architecture.PAGE.read_text(encoding="utf-8") == architecture.page(), "run `make docs`"
+
+
+def test_the_figure_of_the_packages_has_their_boxes_and_arrows() -> None:
+    architecture = script("write_architecture")
+
+    def named(svg: str) -> list[str]:
+        return re.findall(r"<title>(.*?)</title>", svg) + re.findall(r'font-weight="bold"[^>]*>(.*?)<', svg)
+
+    assert named(architecture.FIGURE.read_text(encoding="utf-8")) == named(architecture.drawn()), "run `make docs`"
+
+
+def walks() -> list[list[tuple[str, str]]]:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return [[tuple(line.split()) for line in walk.splitlines()] for walk in re.findall(r"```walk\n(.*?)\n```", page, re.DOTALL)]
+
+
+def test_every_step_of_the_six_walks_exists_and_is_used_by_an_earlier_file_of_its_walk() -> None:
+    assert len(walks()) == 6
+    for walk in walks():
+        earlier = ""
+        for number, (file, name) in enumerate(walk):
+            text = (ROOT / "src" / "edgeworth" / file).read_text(encoding="utf-8")
+            for part in name.split("."):
+                assert re.search(rf"(def|class) {part}\b", text), f"{name} is not in {file}"
+            called = name.split(".")[-1]
+            assert number == 0 or re.search(rf"\b{called}\b", earlier), f"no earlier file of the walk uses {name}"
+            earlier += text
