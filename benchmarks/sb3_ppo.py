@@ -29,8 +29,8 @@ from torch import Tensor, nn
 from edgeworth.agents.policy_layout import ACTS, PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, Act
-from edgeworth.training.learner import Metrics
 from edgeworth.training.ppo import PPO
+from edgeworth.training.practice import Metrics
 from edgeworth.training.settings import PPOSettings
 
 VERSION: str = stable_baselines3.__version__

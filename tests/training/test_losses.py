@@ -13,8 +13,9 @@ from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.vocabulary import AGREE, DISAGREE
+from edgeworth.training.fused.returns import RunningBaseline
 from edgeworth.training.ppo import PPO, advantages_of, explained_variance, normalised, ppo_loss, value_loss_of
-from edgeworth.training.reinforce import Reinforce, RunningBaseline, reinforce_loss, returns_of
+from edgeworth.training.reinforce import Reinforce, reinforce_loss, returns_of
 from edgeworth.training.settings import PPOSettings, ReinforceSettings
 from edgeworth.training.torch_learner import Samples
 
@@ -162,12 +163,8 @@ def test_returns_are_discounted_within_their_episode() -> None:
 def test_a_running_baseline_begins_at_the_first_mean_and_then_follows_slowly() -> None:
     baseline = RunningBaseline()
     moves, returns = np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0], np.float32)
-    values, means = baseline.of(moves, returns)
-    assert values.tolist() == [2.0, 2.0, 5.0]
-    baseline.learn(means)
-    values, means = baseline.of(np.array([0]), np.array([4.0], np.float32))
-    assert values.tolist() == [2.0]
-    baseline.learn(means)
+    assert baseline.of(moves, returns).tolist() == [2.0, 2.0, 5.0]
+    assert baseline.of(np.array([0]), np.array([4.0], np.float32)).tolist() == [2.0]
     assert baseline.mean[:2].tolist() == pytest.approx([2.2, 5.0])
 
 

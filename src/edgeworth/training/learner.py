@@ -1,69 +1,90 @@
-"""What every learner can do, whatever its algorithm and backend: one iteration at a time, and all of its state in arrays.
+"""What all learners share, whatever their algorithm and backend: one iteration at a time, and all of the state in arrays.
 
 An iteration is one rollout and what is learnt from it. The state is complete: a learner that takes over the state of another goes on
-exactly as that one would have, to the last bit, on the same machine. Below the interface stands what all learners share: the network for a
-game, the unit of rewards, schedules, and the metrics of episodes.
+exactly as that one would have, to the last bit, on the same machine. Below the class stands what learners are made with: the network for a
+game, the unit of rewards, and schedules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import nan
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
-from edgeworth.envs.hint_injector import HintFeed
-from edgeworth.errors import InvalidOption, MissingExtra, RunStopped
+from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import BUDGET, ITEM_TYPES, UTILITY_LIMIT
+from edgeworth.seeding import checked_seed
+from edgeworth.training.practice import Metrics, Practice, State
 from edgeworth.training.settings import HintSettings, LearnerSettings, Schedule
-
-Metrics = dict[str, float]
-State = dict[str, NDArray[Any]]
 
 NO_HINTS = HintSettings()
 LEARNT = ("parameters", "first_moment", "second_moment", "updates", "iteration", "steps")
 """Of a state, what belongs to the network, its optimizer and the progress made, not to the episodes under way."""
 
 
-class Learner(Protocol):
-    """Learns to negotiate."""
+class Learner:
+    """Learns to negotiate; a backend adds the network and `iterate`."""
 
-    steps: int
-    """Moves of the agent so far, over all episodes."""
-    iteration: int
-    """Iterations so far."""
+    two_player: ClassVar[bool] = False
+    """Whether the learner makes the moves of both sides."""
+
+    def __init__(
+        self,
+        game: BargainingConfig,
+        settings: LearnerSettings,
+        shape: PolicyShape,
+        seed: int,
+        hints: HintSettings = NO_HINTS,
+        total_steps: int | None = None,
+    ) -> None:
+        """`total_steps` ends a linear schedule."""
+        for schedule in (settings.lr_schedule, settings.entropy_schedule):
+            scheduled(0.0, schedule, 0, total_steps)  # refuse a linear one without an end now
+        self.game, self.settings, self.shape, self.hints = game, settings, shape, hints
+        self.seed, self.total_steps = checked_seed(seed), total_steps
+        self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
+        self.practice = Practice(game, hints, settings.num_envs, seed, shape, self.two_player)
+        self.steps = 0
+        """Moves of the agent so far, over all episodes."""
+        self.iteration = 0
+        """Iterations so far."""
 
     @property
     def parameters(self) -> NDArray[np.float32]:
         """The network as the flat vector of its layout; copy it to keep it."""
-        ...
+        raise NotImplementedError
 
     @property
     def hint_counts(self) -> dict[str, int | str]:
-        """What the hint provider counts; empty without hints."""
-        ...
+        """How many hints were asked for, given and rejected, and the time that asking took; empty without hints."""
+        return {} if self.practice.feed is None else self.practice.feed.spent
 
     def iterate(self) -> Metrics:
         """Play a rollout, learn from it, and return the metrics."""
-        ...
+        raise NotImplementedError
 
     def state(self) -> State:
         """Everything that the next iteration depends on, copied."""
-        ...
+        return {**self.practice.state(), "iteration": np.array(self.iteration), "steps": np.array(self.steps)}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a state; one that does not fit is refused."""
-        ...
+        """Go on from the state of a learner with the same game and settings; one that does not fit is refused."""
+        for name, own in self.state().items():
+            if name not in state or state[name].shape != own.shape:
+                found = f"has shape {state[name].shape}" if name in state else "is missing"
+                raise DataError("the learner's state", f"{name} {found}; expected shape {own.shape}, as for this game and network.")
+        self.practice.load_state(state)
+        self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
 
     def close(self) -> None:
         """Close the hint provider."""
-        ...
+        self.practice.close()
 
 
 # The network and the unit of rewards
@@ -107,19 +128,8 @@ def scheduled(number: float, schedule: Schedule, steps: int, total: int | None) 
     if schedule == "constant":
         return number
     if total is None:
-        raise InvalidOption("A linear schedule ends at the last step; tell the learner its total_steps.")
+        raise InvalidOption("A linear schedule ends at the last step; give the learner its total_steps.")
     return number * max(0.0, 1.0 - steps / total)
-
-
-def episode_metrics(episodes: float, reward: float, maximum: float, deals: float, turns: float) -> Metrics:
-    """Means over episodes from totals: reward in points, share of the maximum, deals, moves of both sides; NaN where there are none."""
-    return {
-        "reward": reward / episodes if episodes else nan,
-        "share_of_maximum": reward / maximum if maximum else nan,
-        "deal_rate": deals / episodes if episodes else nan,
-        "episode_length": turns / episodes if episodes else nan,
-        "episodes": episodes,
-    }
 
 
 def not_finite(update: int, iteration: int) -> RunStopped:
@@ -137,13 +147,6 @@ def carry_over(before: Learner, after: Learner) -> None:
     """Let a learner go on with the network, the optimizer and the progress of another, in its own episodes."""
     learnt = before.state()
     after.load_state({**after.state(), **{name: learnt[name] for name in LEARNT}})
-
-
-def close_provider(feed: HintFeed | None) -> None:
-    """Close a hint provider that can be closed."""
-    close = getattr(feed and feed.provider, "close", None)
-    if close is not None:
-        close()
 
 
 def torch_device(wanted: str) -> str:

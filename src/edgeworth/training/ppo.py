@@ -25,7 +25,7 @@ from torch import Tensor
 
 from edgeworth.agents.policy import Policy
 from edgeworth.training.fused.order import shuffled
-from edgeworth.training.learner import Metrics
+from edgeworth.training.practice import Metrics
 from edgeworth.training.settings import PPOSettings
 from edgeworth.training.torch_learner import Samples, TorchLearner
 

@@ -7,6 +7,7 @@ to the last bit.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,17 @@ from edgeworth.agents.network.reading import read
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.hint_injector import HintFeed, provider_of
-from edgeworth.errors import DataError
+from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW, Outputs
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, SELECTIONS_MATCHED
 from edgeworth.training.fused.order import env_seeds
-from edgeworth.training.learner import Metrics, State, close_provider, episode_metrics
 from edgeworth.training.settings import HintSettings
 
 Flags = NDArray[np.bool_]
+Metrics = dict[str, float]
+State = dict[str, NDArray[Any]]
 
 
 def step_chosen(
@@ -49,19 +51,39 @@ def ended_episodes(config: BargainingConfig, out: Outputs) -> NDArray[np.float64
     return np.stack([maximum, deal, reports["turns"]]).astype(np.float64)
 
 
+def episode_metrics(episodes: float, reward: float, maximum: float, deals: float, turns: float) -> Metrics:
+    """Means over episodes from totals: reward in points, share of the maximum, deals, moves of both sides; NaN where there are none."""
+    return {
+        "reward": reward / episodes if episodes else nan,
+        "share_of_maximum": reward / maximum if maximum else nan,
+        "deal_rate": deals / episodes if episodes else nan,
+        "episode_length": turns / episodes if episodes else nan,
+        "episodes": episodes,
+    }
+
+
 class Practice:
     """`size` episodes side by side, without end."""
 
-    def __init__(self, game: BargainingConfig, hints: HintSettings, size: int, seed: int, shape: PolicyShape) -> None:
-        self.batch = BargainingBatch(game, size)
+    def __init__(
+        self, game: BargainingConfig, hints: HintSettings, size: int, seed: int, shape: PolicyShape, two_player: bool = False
+    ) -> None:
+        self.batch = BargainingBatch(game, size, two_player)
+        hint_width = shape.features - BASE_FEATURES
+        if self.batch.max_count != shape.units or (hint_width != hints.width and hints.given) or hint_width < 0:
+            raise InvalidOption(
+                f"The network is for {shape.features} features and up to {shape.units} units of a type; the game has"
+                f" {BASE_FEATURES + hints.width} and {self.batch.max_count}."
+            )
         self.feed = HintFeed(self.batch, provider_of(hints.mode, hints.options), hints.cadence) if hints.given else None
         self.batch.seed(env_seeds(seed, size).tolist())
         self.batch.reset()
-        if self.feed is not None:
-            self.feed.ask()
         self.shape, self._features = shape, np.zeros((size, shape.features), np.float32)
+        self.hint_features = np.zeros((size, hint_width), np.float32)
+        """The features of the hints in force; zeros without hints."""
         self.reward, self.moves = np.zeros(size), np.zeros(size, np.int64)
         self.ended: list[NDArray[np.float64]] = []
+        self._ask()
         self._show()
 
     @property
@@ -84,11 +106,6 @@ class Practice:
         """What the network reads of every episode."""
         return self.reading.inputs
 
-    @property
-    def hint_counts(self) -> dict[str, int | str]:
-        """What the hint provider counts, and the time it takes; empty without hints."""
-        return {} if self.feed is None else self.feed.spent
-
     def uniforms(self) -> NDArray[np.float64]:
         """Four numbers in [0, 1) for every episode's next move, a function of the episode and its turn."""
         return batch_uniforms(self.batch.state)
@@ -107,15 +124,19 @@ class Practice:
         if ended.any():
             self.ended.append(np.concatenate([self.reward[None, ended], ended_episodes(self.batch.config, out)]))
             self.reward[ended], self.moves[ended] = 0.0, 0
-        if self.feed is not None:
-            self.feed.ask(chosen)
+        self._ask(chosen)
         self._show()
         return rewards, ended
 
+    def _ask(self, chosen: Flags | None = None) -> None:
+        """Ask for the hints that are due, of all episodes or of the chosen ones."""
+        if self.feed is not None:
+            self.feed.ask(chosen)
+            self.hint_features[:] = self.feed.features
+
     def _show(self) -> None:
         self._features[:, :BASE_FEATURES] = self.batch.features()
-        if self.feed is not None:
-            self._features[:, BASE_FEATURES : BASE_FEATURES + self.feed.width] = self.feed.features
+        self._features[:, BASE_FEATURES:] = self.hint_features
         self.reading = read(self.shape, self._features, self.batch.views[:, :3])
 
     def report(self) -> Metrics:
@@ -126,31 +147,26 @@ class Practice:
 
     def state(self) -> State:
         """The episodes as arrays."""
-        hints = np.zeros((self.size, 0), np.float32) if self.feed is None else self.feed.features
         return {
-            "episodes": self.batch.state.view(np.uint8).reshape(self.size, -1).copy(),
             "returns_so_far": self.reward.copy(),
             "moves_so_far": self.moves.copy(),
-            "hint_features": hints.copy(),
+            "hint_features": self.hint_features.copy(),
+            "episodes": self.batch.state.view(np.uint8).reshape(self.size, -1).copy(),
         }
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up episodes again."""
-        batch, episodes, own = self.batch, state["episodes"], self.state()
-        if episodes.shape != own["episodes"].shape or state["hint_features"].shape != own["hint_features"].shape:
-            raise DataError(
-                "The checkpoint",
-                f"holds episodes of shape {episodes.shape} with hints of shape {state['hint_features'].shape};"
-                f" these settings play {own['episodes'].shape} with {own['hint_features'].shape}.",
-            )
-        batch.state.view(np.uint8).reshape(batch.size, -1)[:] = episodes
+        """Take up episodes again; the arrays have the shapes of this one's own state."""
+        batch = self.batch
+        batch.state.view(np.uint8).reshape(batch.size, -1)[:] = state["episodes"]
         batch.views[:], batch.masks[:] = batch.look(AGENT)
-        self.reward, self.moves = state["returns_so_far"].copy(), state["moves_so_far"].copy()
+        self.reward[:], self.moves[:], self.hint_features[:] = (state[name] for name in ("returns_so_far", "moves_so_far", "hint_features"))
         if self.feed is not None:
             self.feed.features = state["hint_features"].copy()
         self.ended = []
         self._show()
 
     def close(self) -> None:
-        """Close the hint provider."""
-        close_provider(self.feed)
+        """Close a hint provider that can be closed."""
+        close = getattr(self.feed and self.feed.provider, "close", None)
+        if close is not None:
+            close()

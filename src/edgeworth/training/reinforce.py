@@ -26,20 +26,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgeworth.agents.policy import Policy
-from edgeworth.config import BargainingConfig
-from edgeworth.games.bargaining.vocabulary import TURN_LIMIT
 from edgeworth.training.fused.order import shuffled
-from edgeworth.training.fused.returns import BASELINE_RATE
-from edgeworth.training.learner import Metrics, State
+from edgeworth.training.fused.returns import RunningBaseline
 from edgeworth.training.ppo import explained_variance, means_of, normalised
+from edgeworth.training.practice import Metrics, State
 from edgeworth.training.settings import ReinforceSettings
 from edgeworth.training.torch_learner import Samples, TorchLearner
 
-MOST_MOVES = TURN_LIMIT // 2 + 1
-"""An agent's moves in the longest episode that there can be, and none."""
-
-
-# Returns and baselines
+# Returns
 
 
 def returns_of(rewards: NDArray[np.float32], ended: NDArray[np.float32], gamma: float) -> NDArray[np.float32]:
@@ -49,26 +43,6 @@ def returns_of(rewards: NDArray[np.float32], ended: NDArray[np.float32], gamma: 
     for t in range(len(rewards) - 1, -1, -1):
         returns[t] = following = rewards[t] + np.float32(gamma) * (1.0 - ended[t]) * following
     return returns
-
-
-class RunningBaseline:
-    """A mean of returns for each number of moves made; the first iteration that sees a number sets it."""
-
-    def __init__(self) -> None:
-        self.mean, self.seen = np.zeros(MOST_MOVES), np.zeros(MOST_MOVES, np.bool_)
-
-    def of(self, moves: NDArray[np.int64], returns: NDArray[np.float32]) -> tuple[NDArray[np.float32], dict[int, float]]:
-        """The baseline of every sample, and the means of this iteration, to be passed to `learn` after the update."""
-        means = {int(k): float(returns[moves == k].mean(dtype=np.float64)) for k in np.unique(moves)}
-        for k, mean in means.items():
-            if not self.seen[k]:
-                self.mean[k], self.seen[k] = mean, True
-        return self.mean[moves].astype(np.float32), means
-
-    def learn(self, means: Mapping[int, float]) -> None:
-        """Go some way towards the means of an iteration."""
-        for k, mean in means.items():
-            self.mean[k] += BASELINE_RATE * (mean - self.mean[k])
 
 
 # The loss
@@ -103,9 +77,9 @@ class Reinforce(TorchLearner):
         super().__init__(*arguments, **options)
         self.baseline = RunningBaseline()
 
-    def longest_rollout(self, game: BargainingConfig) -> int:
+    def longest_rollout(self) -> int:
         """The moves of a rollout, and then those of the longest episode."""
-        return self.settings.rollout + (game.max_turns + 1) // 2
+        return self.settings.rollout + (self.game.max_turns + 1) // 2
 
     def iterate(self) -> Metrics:
         """One rollout of whole episodes and one pass of updates over it; returns the metrics."""
@@ -114,13 +88,12 @@ class Reinforce(TorchLearner):
         places = np.flatnonzero(valid)
         returns = returns_of(rewards, ended, self.settings.gamma)
         where, outcomes = (torch.from_numpy(array).to(self.device) for array in (places, returns.ravel()[places]))
-        baseline, means = self.baselines(made.ravel()[places], returns.ravel()[places], where)
+        baseline = self.baselines(made.ravel()[places], returns.ravel()[places], where)
         self.samples.returns.view(-1)[where] = outcomes
         self.samples.advantages.view(-1)[where] = outcomes - baseline
         order = torch.from_numpy(shuffled(self.seed, self.iteration, 0, len(places))).to(self.device)
         statistics = torch.stack(self.learn(where[order])).cpu().numpy()
         self.adam.check(statistics, self.iteration + 1)
-        self.baseline.learn(means)
         self.steps += len(places)
         self.iteration += 1
         return {
@@ -150,14 +123,13 @@ class Reinforce(TorchLearner):
                 break
         return rewards, ended, made, valid
 
-    def baselines(self, made: NDArray[np.int64], returns: NDArray[np.float32], where: Tensor) -> tuple[Tensor, Mapping[int, float]]:
-        """The baseline of every sample, and what a running one will learn from this iteration."""
+    def baselines(self, made: NDArray[np.int64], returns: NDArray[np.float32], where: Tensor) -> Tensor:
+        """The baseline of every sample."""
         if self.settings.baseline == "learned":
-            return self.samples.values.flatten()[where], {}
+            return self.samples.values.flatten()[where]
         if self.settings.baseline == "running":
-            means, learnt = self.baseline.of(made, returns)
-            return torch.from_numpy(means).to(self.device), learnt
-        return torch.zeros(len(where), device=self.device), {}
+            return torch.from_numpy(self.baseline.of(made, returns)).to(self.device)
+        return torch.zeros(len(where), device=self.device)
 
     def loss(self, samples: Samples) -> tuple[Tensor, list[Tensor]]:
         """The loss of a minibatch, and its statistics."""
@@ -168,4 +140,4 @@ class Reinforce(TorchLearner):
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         super().load_state(state)
-        self.baseline.mean, self.baseline.seen = state["baseline_mean"].copy(), state["baseline_seen"].copy()
+        self.baseline.mean[:], self.baseline.seen[:] = state["baseline_mean"], state["baseline_seen"]

@@ -33,7 +33,7 @@ from edgeworth.runlog import CHECKPOINTS, SUFFIX
 from edgeworth.training.fused import returns, two_seats
 from edgeworth.training.fused.learner import FusedLearner
 from edgeworth.training.fused.two_seats import Opponents, Seats
-from edgeworth.training.learner import Metrics, State
+from edgeworth.training.practice import Metrics, State
 from edgeworth.training.settings import PPOSettings, SelfPlaySettings
 
 

@@ -17,10 +17,9 @@ from torch import Tensor
 from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import DataError
 from edgeworth.training.fused.update import ADAM_EPSILON
-from edgeworth.training.learner import NO_HINTS, Metrics, State, not_finite, reward_scale_of, scheduled
-from edgeworth.training.practice import Flags, Practice
+from edgeworth.training.learner import NO_HINTS, Learner, not_finite, scheduled
+from edgeworth.training.practice import Flags, Metrics, Practice, State
 from edgeworth.training.settings import HintSettings, LearnerSettings
 
 Situations = tuple[Tensor, Tensor, Tensor]
@@ -81,13 +80,11 @@ class Episodes:
         """Means over the episodes that ended since the last report."""
         return self.practice.report()
 
-    def state(self) -> State:
-        """The episodes as arrays."""
-        return self.practice.state()
+    def download(self) -> None:
+        """Bring the practice up to date, where the episodes are played elsewhere."""
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up episodes again."""
-        self.practice.load_state(state)
+    def upload(self) -> None:
+        """Take up the episodes of the practice, where they are played elsewhere."""
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self.device)
@@ -161,22 +158,16 @@ class FlatAdam:
     @torch.no_grad()
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over parameters, moments and the number of updates."""
-        shape = self.policy.shape
-        for name in ("parameters", "first_moment", "second_moment"):
-            if state[name].shape != (shape.size,):
-                raise DataError("The checkpoint", f"holds {state[name].size} {name}; a network of {shape} has {shape.size}.")
         self.policy.load_vector(state["parameters"])
         for moment, name in (("exp_avg", "first_moment"), ("exp_avg_sq", "second_moment")):
-            for tensor, values in zip(self.tensors, shape.split(state[name]).values(), strict=True):
+            for tensor, values in zip(self.tensors, self.policy.shape.split(state[name]).values(), strict=True):
                 self.optimizer.state[tensor][moment].copy_(torch.from_numpy(values))
         for tensor in self.tensors:
             self.optimizer.state[tensor]["step"].fill_(int(state["updates"]))
 
 
-class TorchLearner:
+class TorchLearner(Learner):
     """A network, its optimizer, its episodes and the samples of one rollout; an algorithm adds `loss` and `iterate`."""
-
-    settings: LearnerSettings
 
     def __init__(
         self,
@@ -184,22 +175,19 @@ class TorchLearner:
         settings: LearnerSettings,
         shape: PolicyShape,
         seed: int,
-        hints: HintSettings | None = None,
+        hints: HintSettings = NO_HINTS,
         total_steps: int | None = None,
         device: str = "cpu",
     ) -> None:
-        self.settings, self.shape, self.seed, self.total_steps = settings, shape, seed, total_steps
+        super().__init__(game, settings, shape, seed, hints, total_steps)
         self.device = torch.device(device)
-        self.practice = Practice(game, hints or NO_HINTS, settings.num_envs, seed, shape)
-        self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
         self.episodes = Episodes(self.practice, self.scale, self.device)
         self.policy = Policy(shape, first_parameters(shape, seed)).to(self.device)
         self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
         self.bonus = torch.tensor(settings.entropy, device=self.device)
-        self.samples = Samples.empty(self.longest_rollout(game), settings.num_envs, shape.inputs, self.device)
-        self.steps, self.iteration = 0, 0
+        self.samples = Samples.empty(self.longest_rollout(), settings.num_envs, shape.inputs, self.device)
 
-    def longest_rollout(self, game: BargainingConfig) -> int:
+    def longest_rollout(self) -> int:
         """Most moves of a slot in one rollout."""
         return self.settings.rollout
 
@@ -240,18 +228,11 @@ class TorchLearner:
     def parameters(self) -> NDArray[np.float32]:
         return self.policy.vector()
 
-    @property
-    def hint_counts(self) -> dict[str, int | str]:
-        return self.practice.hint_counts
-
     def state(self) -> State:
-        progress = {"iteration": np.array(self.iteration), "steps": np.array(self.steps)}
-        return {**self.adam.state(), **progress, **self.episodes.state()}
+        self.episodes.download()
+        return {**super().state(), **self.adam.state()}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        super().load_state(state)
         self.adam.load_state(state)
-        self.episodes.load_state(state)
-        self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
-
-    def close(self) -> None:
-        self.practice.close()
+        self.episodes.upload()

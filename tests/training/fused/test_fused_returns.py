@@ -9,6 +9,7 @@ import torch
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.training.fused.returns import (
+    RunningBaseline,
     add_up_returns,
     estimate_advantages,
     subtract_baseline,
@@ -85,20 +86,20 @@ def test_the_running_baseline_follows_the_mean_of_each_move() -> None:
     buffer, rows = made_up_rollout(3), STEPS * SLOTS
     buffer.made[:rows] = np.arange(rows) % 3
     buffer.played[5] = False
-    means, seen = np.zeros(26), np.zeros(26, np.bool_)
+    baseline = RunningBaseline()
     for round_ in range(2):
         returns, baselines, advantages = buffer.returns, buffer.baselines, buffer.advantages
         returns[:rows] = round_ + np.random.default_rng(round_).normal(size=rows)
-        before = means.copy()
-        subtract_running_means(buffer, rows, means, seen)
+        before = baseline.mean.copy()
+        subtract_running_means(buffer, rows, baseline)
         for k in range(3):
             chosen = (buffer.made[:rows] == k) & buffer.played[:rows]
             now = returns[:rows][chosen].astype(float).mean()
             used = now if round_ == 0 else before[k]
             assert np.allclose(baselines[:rows][chosen], used, atol=1e-6)
             assert np.allclose(advantages[:rows][chosen], returns[:rows][chosen] - used, atol=1e-6)
-            assert means[k] == pytest.approx(used + 0.1 * (now - used))
-    assert seen.sum() == 3
+            assert baseline.mean[k] == pytest.approx(used + 0.1 * (now - used))
+    assert baseline.seen.sum() == 3
 
 
 @pytest.mark.parametrize("limit", [0.5, 1e9])

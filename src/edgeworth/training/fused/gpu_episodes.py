@@ -10,14 +10,13 @@ from __future__ import annotations
 import functools
 import os
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from edgeworth.agents.network.heads import move_uniforms
@@ -30,8 +29,7 @@ from edgeworth.games.bargaining.state import EPISODE
 from edgeworth.games.bargaining.views import write_features
 from edgeworth.games.bargaining.vocabulary import AGENT
 from edgeworth.training.fused.rollout import Game, play_slot
-from edgeworth.training.learner import Metrics, State, episode_metrics
-from edgeworth.training.practice import Flags, Practice
+from edgeworth.training.practice import Flags, Metrics, Practice, episode_metrics
 from edgeworth.training.torch_learner import Episodes, Situations
 
 THREADS = 64
@@ -161,7 +159,7 @@ class GpuEpisodes(Episodes):
         self._game = Game(self._records, there(batch.rules), there(batch.partners), there(table), there(batch.reports))
         self._seen, self._results = self._shared(self.seen), self._shared(self.results)
         self._made = self._cuda.as_cuda_array(self._moves)
-        self._upload()
+        self.upload()
 
     def look(self) -> Situations:
         return self.seen.inputs, self.seen.legal, self.seen.caps
@@ -182,18 +180,13 @@ class GpuEpisodes(Episodes):
         self.results.totals.zero_()
         return episode_metrics(int(totals[0]), *totals[1:])
 
-    def state(self) -> State:
-        """The episodes as arrays, copied to the CPU."""
+    def download(self) -> None:
+        """Copy the episodes to the practice."""
         practice = self.practice
         practice.batch.state[:] = self._records.copy_to_host()
         practice.reward[:], practice.moves[:] = self.results.returns.cpu().numpy(), self.results.moves.cpu().numpy()
-        return practice.state()
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self.practice.load_state(state)
-        self._upload()
-
-    def _upload(self) -> None:
+    def upload(self) -> None:
         """Copy the episodes of the practice to the GPU, and look at them."""
         practice = self.practice
         self._records.copy_to_device(np.ascontiguousarray(practice.batch.state, EPISODE))

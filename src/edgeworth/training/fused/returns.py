@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
-from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER
+from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, TURN_LIMIT
 from edgeworth.training.fused.rollout import RolloutBuffer
 from edgeworth.training.fused.two_seats import Seats
 
 BASELINE_RATE = 0.1
 """How far the running baseline moves towards the mean of an iteration."""
+MOST_MOVES = TURN_LIMIT // 2 + 1
+"""An agent's moves in the longest episode that there can be, and none."""
 VALUE, ADVANTAGE, PAID, GOES_ON = range(4)
 """What is carried backwards along each side's trajectory in self-play."""
 
@@ -92,21 +94,30 @@ def subtract_baseline(buffer: RolloutBuffer, rows: int, baseline: str) -> None:
     buffer.advantages[:rows] = buffer.returns[:rows] - buffer.baselines[:rows]
 
 
-def subtract_running_means(buffer: RolloutBuffer, rows: int, means: NDArray[np.float64], seen: NDArray[np.bool_]) -> None:
-    """Advantages as returns less their running mean by the number of moves made before; afterwards it moves towards the new ones.
+class RunningBaseline:
+    """A running mean of returns for each number of moves that the agent has made; the first iteration that has a number sets it."""
 
-    A number of moves that was never seen before begins with its mean of this iteration.
-    """
+    def __init__(self) -> None:
+        self.mean, self.seen = np.zeros(MOST_MOVES), np.zeros(MOST_MOVES, np.bool_)
+
+    def of(self, made: NDArray[np.int64], returns: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The baseline of every sample of an iteration; afterwards the means move towards those of the iteration."""
+        counts = np.bincount(made, minlength=MOST_MOVES)
+        now, found = np.bincount(made, returns, minlength=MOST_MOVES) / np.maximum(counts, 1), counts > 0
+        new = found & ~self.seen
+        self.mean[new] = now[new]
+        self.seen |= found
+        baselines = self.mean[made].astype(np.float32)
+        self.mean[found] += BASELINE_RATE * (now[found] - self.mean[found])
+        return baselines
+
+
+def subtract_running_means(buffer: RolloutBuffer, rows: int, baseline: RunningBaseline) -> None:
+    """Advantages as returns less their running mean by the number of moves made before."""
     played = np.flatnonzero(buffer.played[:rows])
-    made, returns = buffer.made[played], buffer.returns[played]
-    counts = np.bincount(made, minlength=len(means))
-    now = np.bincount(made, returns, minlength=len(means)) / np.maximum(counts, 1)
-    found = counts > 0
-    means[found & ~seen] = now[found & ~seen]
-    seen |= found
-    buffer.baselines[played] = means[made]
+    returns = buffer.returns[played]
+    buffer.baselines[played] = baseline.of(buffer.made[played], returns)
     buffer.advantages[played] = returns - buffer.baselines[played]
-    means[found] += BASELINE_RATE * (now[found] - means[found])
 
 
 def explained_variance(buffer: RolloutBuffer, rows: NDArray[np.int64]) -> float:

@@ -117,9 +117,9 @@ class EpisodeProgress(NamedTuple):
     totals: NDArray[np.float64]
 
     @classmethod
-    def of(cls, slots: int) -> EpisodeProgress:
-        """All zero."""
-        return cls(np.zeros(slots), np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.zeros(5))
+    def of(cls, returns: NDArray[np.float64], moves: NDArray[np.int64]) -> EpisodeProgress:
+        """The progress of episodes with these points and moves, which stay where they are."""
+        return cls(returns, moves, np.zeros(len(moves), np.bool_), np.zeros(5))
 
 
 class HintState(NamedTuple):
@@ -140,10 +140,10 @@ class HintState(NamedTuple):
     """Whether random hints are drawn here; otherwise the learner writes `features`, or there are none."""
 
     @classmethod
-    def of(cls, batch: BargainingBatch, width: int, k: int, holds: bool, random: bool) -> HintState:
-        """No hints yet for a batch."""
+    def of(cls, batch: BargainingBatch, features: NDArray[np.float32], k: int, holds: bool, random: bool) -> HintState:
+        """The hints of a batch; their features stay where they are."""
         return cls(
-            aligned_zeros((batch.size, width)),
+            features,
             np.zeros_like(batch.views),
             np.zeros_like(batch.masks),
             moves_since_asking(k),
