@@ -148,6 +148,23 @@ def slot_seeds(
     return values, named | (not started)
 
 
+def seed_records(
+    records: NDArray[np.void],
+    seeds: int | Sequence[int | None] | NDArray[np.int64] | None,
+    started: bool,
+    chosen: NDArray[np.bool_] | None = None,
+) -> None:
+    """Give the chosen episodes or markets of a batch their seeds (`slot_seeds`), from the first episode of each."""
+    placed = slot_seeds(seeds, len(records), started)
+    if placed is None:
+        return
+    values, where = placed
+    where = where if chosen is None else where & chosen
+    streams = np.empty_like(values)
+    seed_streams(values, streams)
+    records["seed"][where], records["stream"][where], records["episode"][where] = values[where], streams[where], 0
+
+
 def checked_seed(seed: object) -> int:
     """The seed as a whole number in 0..2**63-1, or an error that says what arrived."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):

@@ -21,6 +21,7 @@ from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
 import numpy as np
 import pydantic
+from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -87,6 +88,21 @@ class Problem:
         if self.kind == "mapping":
             return InvalidOption(f"{self.field}: expected {self.expected}, got {shown(self.arrived)}.")
         return InvalidOption(f"{self.field} is {shown(self.arrived)}; expected {self.expected}.")
+
+
+def array_of(values: object) -> NDArray[Any]:
+    """What a user gave as an array; what cannot be one becomes an array of objects without a shape, for the caller to refuse."""
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        return np.empty((), object)
+
+
+def checked_size(size: Any) -> int:
+    """The number of episodes or markets of a batch."""
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+        raise InvalidOption(f"The number of environments is {size!r}; expected a whole number, 1 or more.")
+    return int(size)
 
 
 def problem_in(error: ValidationError | Sequence[Any], model: Any = None) -> Problem:

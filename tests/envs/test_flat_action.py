@@ -114,7 +114,7 @@ def test_numbers_that_are_no_actions_are_refused_and_change_nothing(action: Any)
     env.reset(seed=0)
     with pytest.raises(IllegalAction):
         env.step(action)
-    assert env.inner.batch.state["turn"][0] == env.inner.batch.state["opener"][0]
+    assert env.batch.state["turn"][0] == env.batch.state["opener"][0]
 
 
 def test_a_batch_names_the_environment_whose_action_does_not_exist() -> None:

@@ -70,9 +70,8 @@ def test_a_final_observation_shows_the_end_of_the_old_episode() -> None:
 
 
 def test_a_final_observation_lies_in_the_space_of_observations() -> None:
-    for env in (NegotiationVectorEnv(2), FlatActionVectorEnv(2)):
+    for env, walk in ((NegotiationVectorEnv(2), walk_all(2)), (FlatActionVectorEnv(2), np.full(2, 251))):
         env.reset(seed=0)
-        walk = walk_all(2) if isinstance(env, NegotiationVectorEnv) else np.full(2, 251)
         *_, infos = env.step(walk)
         assert infos["_final_obs"].all()
         assert env.observation_space.contains(infos["final_obs"])

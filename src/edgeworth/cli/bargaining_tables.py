@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -12,17 +12,12 @@ from edgeworth.config import BargainingConfig
 from edgeworth.dialogues.wording import OUTCOME_WORDS, share_words
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.best_response import best_response
-from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
+from edgeworth.games.bargaining.contexts import Context, Triple, rest_of
 from edgeworth.games.bargaining.frontier import Allocation, is_pareto, nash_product, pareto_frontier, solutions, valued
 from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, ITEM_NAMES, Outcome, Side
 
 POINT_NAMES = {"nash": "Nash", "kalai_smorodinsky": "Kalai–Smorodinsky", "egalitarian": "egalitarian", "max_welfare": "max. welfare"}
-
-
-def rest_of(pool: Sequence[int], share: Sequence[int]) -> Triple:
-    """What a share leaves of the pool."""
-    return triple_of([n - taken for n, taken in zip(pool, share, strict=True)])
 
 
 def share_for_agent(pool: Triple, move: Move) -> Triple:

@@ -10,7 +10,6 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
-from edgeworth.cli.bargaining_tables import rest_of
 from edgeworth.cli.console import command_line, deliver, progress, say, span, table
 from edgeworth.cli.options import AsJson, OutFile, Seed, triple
 from edgeworth.dialogues.acts import read_conversation
@@ -19,7 +18,7 @@ from edgeworth.dialogues.lines import Dialogue, Speaker
 from edgeworth.dialogues.wording import share_words
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.parsing import PUBLISHED_ACCURACY, distinct, measure_dialogues, measure_labelled, read_labelled
-from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.contexts import Triple, rest_of
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT
 
 NAMED_AT_MOST = 20

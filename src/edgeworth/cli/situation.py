@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from edgeworth import catalog
-from edgeworth.cli.bargaining_tables import rest_of
 from edgeworth.cli.options import triple
 from edgeworth.config import BargainingConfig
 from edgeworth.dialogues.wording import OUTCOME_WORDS
 from edgeworth.errors import InvalidOption, nearest
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Context, Triple, context_of
+from edgeworth.games.bargaining.contexts import Context, Triple, context_of, rest_of
 from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, Move
 from edgeworth.games.bargaining.replay import opened_negotiation, replayed_negotiation
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, ONGOING, PARTNER, UTILITY_LIMIT, Act, Outcome

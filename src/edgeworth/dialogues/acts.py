@@ -21,7 +21,7 @@ from edgeworth.dialogues.mentions import REST, Mention, elements_of
 from edgeworth.dialogues.offers import EARLIER, Evidence, Offer, View, offer_of
 from edgeworth.dialogues.owners import claims_of
 from edgeworth.dialogues.words import word_set, words_of
-from edgeworth.games.bargaining.contexts import Triple, checked_triple
+from edgeworth.games.bargaining.contexts import Triple, checked_triple, rest_of
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, Act, Side
 
 Phrases = tuple[tuple[str, ...], ...]
@@ -206,9 +206,7 @@ class Conversation:
 
     def _seen_by(self, side: Side, share: Triple) -> Triple:
         """Turn a side's share into the agent's, or the agent's into the side's."""
-        if side == Side.AGENT:
-            return share
-        return (self.pool[0] - share[0], self.pool[1] - share[1], self.pool[2] - share[2])
+        return share if side == Side.AGENT else rest_of(self.pool, share)
 
 
 def read_conversation(pool: Triple, utterances: Iterable[tuple[Speaker, str]]) -> Conversation:

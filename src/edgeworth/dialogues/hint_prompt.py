@@ -33,7 +33,7 @@ from edgeworth.games.bargaining.hints import Hint, forbidden
 from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, Move, history_of
 from edgeworth.games.bargaining.partners.heuristic import WalkAway
 from edgeworth.games.bargaining.state import VIEW
-from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, END, ITEM_TYPES, PROPOSE, UTILITY_LIMIT, Act
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, END, ITEM_TYPES, PROPOSE, Act
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
 from edgeworth.protocol import Kind, Schema, Values, list_of, number, whole_number
 
@@ -84,8 +84,7 @@ def hint_variables(
 
 def batch_variables(batch: BargainingBatch, due: NDArray[np.bool_], p: float = AGREES_FROM) -> list[dict[str, str]]:
     """The variables for the agent of every episode of a batch that is due, in order."""
-    points = batch.features()[:, 3:6] * UTILITY_LIMIT if batch.config.normalize else batch.views[:, VIEW["my_utilities"]]
-    variables, rules = [], rules_words(batch.config)
+    points, variables, rules = batch.own_points(), [], rules_words(batch.config)
     for slot in np.flatnonzero(due).tolist():
         seen = {name: batch.views[slot][column] for name, column in VIEW.items()}
         moves = history_of(batch.state["history"][slot], int(batch.state["turn"][slot]))

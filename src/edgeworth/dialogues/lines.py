@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from edgeworth.errors import DataError, InvalidContext, UnknownKey
-from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, Context, Triple
+from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, Context, Triple, rest_of
 
 Speaker = Literal["YOU", "THEM"]
 DialogueOutcome = Literal["agreed", "disagreed", "no_agreement", "disconnected"]
@@ -152,7 +152,7 @@ def _checked(line: Line, counts: Triple, mine: Triple, theirs: Triple) -> Contex
 
 def _ended(line: Line, context: Context, speech: str, outcome: DialogueOutcome, my_share: Triple | None) -> Dialogue:
     """The dialogue with its shares: what one side gets, the other leaves."""
-    partner_share = None if my_share is None else _complement(context.counts, my_share)
+    partner_share = None if my_share is None else rest_of(context.counts, my_share)
     return Dialogue(context, _utterances(line, speech), outcome, my_share, partner_share, line.number)
 
 
@@ -181,7 +181,7 @@ def _tagged_ending(line: Line, output: str, context: Context) -> tuple[DialogueO
     if words[0] in OUTPUT_WORDS and len(set(words)) == 1:
         return OUTPUT_WORDS[words[0]], None
     mine, theirs = (_share(line, " ".join(half), context, expected) for half in (words[:3], words[3:]))
-    if _complement(context.counts, mine) != theirs:
+    if rest_of(context.counts, mine) != theirs:
         raise line.error(f"shares that add up to the pool {_commas(context.counts)}", f"{_commas(mine)} and {_commas(theirs)}")
     return "agreed", mine
 
@@ -202,13 +202,9 @@ def _share(line: Line, text: str, context: Context, expected: str) -> Triple:
     if items is None:
         raise line.error(expected, quoted(text))
     share = (int(items[1]), int(items[2]), int(items[3]))
-    if min(_complement(context.counts, share)) < 0:
+    if min(rest_of(context.counts, share)) < 0:
         raise line.error(f"a share within the pool {_commas(context.counts)}", _commas(share))
     return share
-
-
-def _complement(counts: Triple, share: Triple) -> Triple:
-    return (counts[0] - share[0], counts[1] - share[1], counts[2] - share[2])
 
 
 def _commas(numbers: Triple) -> str:

@@ -26,7 +26,7 @@ from enum import Enum
 
 from edgeworth.dialogues.acts import SIDES, Reading, read_conversation
 from edgeworth.dialogues.lines import Dialogue
-from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.contexts import Triple, rest_of
 from edgeworth.games.bargaining.vocabulary import Act, Side
 
 NOTHING: Triple = (0, 0, 0)
@@ -131,7 +131,7 @@ class _Table:
 
     def _assent(self, reading: Reading, later: Sequence[Reading]) -> Move | LeftOut:
         side, other = reading.side, _other(reading.side)
-        if other in self.offers and reading.share == self._rest(self.offers[other]):
+        if other in self.offers and reading.share == rest_of(self.pool, self.offers[other]):
             closes = self._closes(reading, later)
             return Move(side, Act.AGREE, NOTHING, Source.SAID) if closes else LeftOut.WENT_ON
         if reading.evidence is None:
@@ -145,9 +145,8 @@ class _Table:
             return False
         if self.agreed and assent.share == self.deal[assent.side]:
             return True
-        offers = (
-            _stated(reading) if reading.side == assent.side else self._rest(_stated(reading)) for reading in later if reading.evidence
-        )
+        stated = [(reading.side, _stated(reading)) for reading in later if reading.evidence]
+        offers = [share if side == assent.side else rest_of(self.pool, share) for side, share in stated]
         return all(offer == assent.share for offer in offers)
 
     def select(self, last_speaker: Side) -> None:
@@ -162,9 +161,6 @@ class _Table:
                 self._add(Move(side, Act.AGREE, NOTHING, Source.SELECTED))
                 return
         self._add(Move(following, Act.END, self.deal[following] or NOTHING, Source.SELECTED))
-
-    def _rest(self, share: Triple) -> Triple:
-        return (self.pool[0] - share[0], self.pool[1] - share[1], self.pool[2] - share[2])
 
 
 def _other(side: Side) -> Side:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
+from edgeworth.games.bargaining.contexts import Context, Triple, rest_of
 from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.vocabulary import ITEM_NAMES, LOST_TURN, Act, Outcome, Side
 
@@ -60,5 +60,5 @@ def _both_shares(counts: Triple, move: Move) -> tuple[Triple | None, Triple | No
     """What the stated split gives the agent and the partner."""
     if move.share is None:
         return None, None
-    rest = triple_of([n - s for n, s in zip(counts, move.share, strict=True)])
+    rest = rest_of(counts, move.share)
     return (move.share, rest) if move.side == Side.AGENT else (rest, move.share)

@@ -32,11 +32,13 @@ from pettingzoo import ParallelEnv
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus_spaces import action_from
 from edgeworth.envs.designed_markets import mechanism_lines
-from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, UnknownName
+from edgeworth.envs.options import checked_render_mode
+from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption
 from edgeworth.games.auction.action import MAX_RESERVE, DaedalusAction, read_mechanism
 from edgeworth.games.auction.sale_room import SaleRoom
 from edgeworth.games.auction.vocabulary import SALES_PER_STEP
 from edgeworth.seeding import checked_seed
+from edgeworth.validation import array_of
 
 Observation = dict[str, Any]
 HIDDEN = -1
@@ -79,10 +81,7 @@ def checked_bids(actions: Any, bidders: Sequence[str], highest: float) -> NDArra
 
 
 def _checked_bid(bidder: str, bid: Any, highest: float) -> float:
-    try:
-        array = np.asarray(bid)
-    except (ValueError, TypeError, OverflowError):
-        array = np.empty((), object)
+    array = array_of(bid)
     if array.shape not in ((), (1,)) or array.dtype.kind not in "fiu":
         raise IllegalAction(f"{bidder} bids {bid!r}; expected a number from 0 to {highest:g}, 0 to stay away.", "bid")
     number = float(array.reshape(-1)[0])
@@ -99,14 +98,12 @@ class AuctionParallel(ParallelEnv[str, Observation, NDArray[np.float32]]):
     def __init__(
         self, mechanism: DaedalusAction | Mapping[str, Any] | str | Path | None = None, render_mode: str | None = None, **options: Any
     ) -> None:
-        if render_mode not in (None, "ansi"):
-            raise UnknownName("render mode", render_mode, ["ansi"])
         for name in ABOUT_THE_MODELS_BIDDERS:
             if name in options:
                 raise InvalidOption(f"{name} is about the bidders of the model; here the bidders come from outside, so leave it away.")
         self.config = AuctionConfig.from_options(**options)
         self.mechanism = mechanism_from(mechanism)
-        self.render_mode = render_mode
+        self.render_mode = checked_render_mode(render_mode)
         self.room = SaleRoom(self.config)
         self.room.post(self.mechanism)
         model = self.room.batch.model[0]

@@ -11,19 +11,17 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from edgeworth.config import BargainingConfig
-from edgeworth.dialogues.wording import negotiation_table
-from edgeworth.envs.negotiation_spaces import SafeDiscrete, fixed_contexts, observation_of, observation_space
+from edgeworth.envs.negotiation_spaces import SafeDiscrete, begin_episodes, observation_of, observation_space, table_of
+from edgeworth.envs.options import checked_render_mode
 from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import array_of, context_of, triple_of
-from edgeworth.games.bargaining.history import history_of
-from edgeworth.games.bargaining.joint_actions import checked_actions, decode, joint_action_count, joint_masks
+from edgeworth.games.bargaining.contexts import triple_of
+from edgeworth.games.bargaining.joint_actions import joint_action_count, joint_masks, read_actions
 from edgeworth.games.bargaining.vocabulary import Outcome
 from edgeworth.seeding import checked_seed
 
@@ -42,11 +40,9 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
 
     def __init__(self, scenario: str | None = None, render_mode: str | None = None, **options: Any) -> None:
         super().__init__()
-        if render_mode not in (None, "ansi"):
-            raise UnknownName("render mode", render_mode, ["ansi"])
         self.config = BargainingConfig.from_options(scenario, **options)
         self.batch = BargainingBatch(self.config, 1, two_player=True)
-        self.render_mode = render_mode
+        self.render_mode = checked_render_mode(render_mode)
         self.possible_agents = list(PLAYERS)
         self.agents: list[str] = []
 
@@ -63,11 +59,7 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin the seed's first episode, or without a seed the next one."""
-        contexts = fixed_contexts(options, 1)
-        if len(contexts):
-            self.batch.check_contexts(contexts)
-        self.batch.seed(None if seed is None else checked_seed(seed))
-        self.batch.reset(contexts)
+        begin_episodes(self.batch, None if seed is None else checked_seed(seed), options)
         self.agents = list(PLAYERS)
         self.rewards = dict.fromkeys(PLAYERS, 0.0)
         self._cumulative_rewards = dict.fromkeys(PLAYERS, 0.0)
@@ -84,7 +76,7 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
             self._was_dead_step(action)
             return
         side = PLAYERS.index(self.agent_selection)
-        acts, shares = decode(checked_actions(np.atleast_1d(array_of(action)), 1, self.batch.max_count), self.batch.max_count)
+        acts, shares = read_actions(action, 1, self.batch.max_count)
         charge = float(self.batch.move(side, acts, shares)[0])
         state = self.batch.state[0]
         outcome = Outcome(int(state["outcome"]))
@@ -109,11 +101,7 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
 
     def render(self) -> str | None:
         """The negotiation as a table of text, from player_0's seat."""
-        if self.render_mode is None:
-            return None
-        state = self.batch.state[0]
-        moves = history_of(state["history"], int(state["turn"]))
-        return negotiation_table(context_of(state), moves, reveal_partner=True, outcome=Outcome(int(state["outcome"])))
+        return None if self.render_mode is None else table_of(self.batch, reveal_partner=True)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -123,9 +111,8 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
         return int(state["opener"] + state["turn"]) % 2
 
 
-def bargaining_aec(scenario: str | None = None, render_mode: str | None = None, **options: Any) -> BargainingAEC:
-    """The two-player game, one player at a time."""
-    return BargainingAEC(scenario, render_mode, **options)
+bargaining_aec = BargainingAEC
+"""PettingZoo's way to name an environment."""
 
 
 def bargaining_parallel(scenario: str | None = None, render_mode: str | None = None, **options: Any) -> Any:

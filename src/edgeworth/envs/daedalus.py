@@ -30,25 +30,16 @@ from edgeworth.envs.daedalus_spaces import (
     rows_of_levels,
 )
 from edgeworth.envs.designed_markets import DesignedMarkets
-from edgeworth.envs.options import checked_autoreset_mode, checked_reset_mask
-from edgeworth.errors import EpisodeOver, InvalidOption, UnknownName
+from edgeworth.envs.options import RENDER_MODES, checked_autoreset_mode, checked_render_mode, checked_reset_mask
+from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import observation_of
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.seeding import checked_seed
 
-RENDER_MODES = ["ansi"]
-
 Features = NDArray[np.float32]
 StepResult = tuple[Features, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
-
-
-def checked_render_mode(render_mode: str | None) -> str | None:
-    """The render mode, if there is such a one."""
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise UnknownName("render mode", render_mode, RENDER_MODES)
-    return render_mode
 
 
 class DaedalusEnv(gymnasium.Env[Any, Any]):
@@ -86,8 +77,6 @@ class DaedalusEnv(gymnasium.Env[Any, Any]):
         if self.render_mode is None:
             gymnasium.logger.warn('render() does nothing without a render mode; make the environment with render_mode="ansi".')
             return None
-        if not self.markets.batch.started:
-            raise EpisodeOver("There is nothing to show yet; call reset() before render().")
         return self.markets.notice()
 
     def _mechanism(self, action: Any) -> Rows:
@@ -195,8 +184,6 @@ class DaedalusVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
         """The last step of every market as text."""
         if self.render_mode is None:
             return None
-        if not self.markets.batch.started:
-            raise EpisodeOver("There is nothing to show yet; call reset() before render().")
         return tuple(self.markets.notice(slot) for slot in range(self.num_envs))
 
     def _step_or_begin(self, mechanisms: Rows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -35,6 +35,7 @@ from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, HIGHEST, NUMB
 from edgeworth.games.auction.market_view import FIELD_LIMITS, PROXY_LIMITS, RECENT_STEPS
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
+from edgeworth.validation import array_of
 
 RESET_OPTIONS = ("stage", "mix", "n_agents", "episode_length")
 STEPS_PER_UNIT = {name: 20 if name == "reserve_price" else 4 for name in NUMBERS}
@@ -188,10 +189,7 @@ class LevelChoice:
 
     def checked(self, values: Any, size: int) -> Levels:
         """Eleven levels for each of `size` markets, or an error that names the first that may not be chosen."""
-        try:
-            array = np.asarray(values)
-        except (ValueError, TypeError, OverflowError):
-            array = np.empty((), object)
+        array = array_of(values)
         if array.shape != (size, len(FIELDS)) or array.dtype.kind not in "iu":
             raise IllegalAction(
                 f"The levels have shape {array.shape} and dtype {array.dtype}; expected {(size, len(FIELDS))} whole numbers.", "mechanism"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
+from edgeworth.errors import EpisodeOver
 from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.batch import MarketBatch, Rows, step_markets
 from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, MarketView, Notebook, outcome_table
@@ -170,6 +171,8 @@ class DesignedMarkets:
 
     def notice(self, slot: int = 0) -> str:
         """The last step of one market as text."""
+        if not self.batch.started:
+            raise EpisodeOver("There is nothing to show yet; call reset() before render().")
         outcome = dict(zip((*SCORES, *PROXIES), outcome_table(self.batch.outcomes)[slot].tolist(), strict=False))
         step, config = int(self.steps[slot]), self.config
         return step_notice(step, config.episode_length, config.n_agents, self.mechanism(slot), outcome)

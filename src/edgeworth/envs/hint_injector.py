@@ -8,7 +8,7 @@ step while the negotiation goes on; all episodes of a vector environment that ar
 - `hint`, where one was given at this step: a mapping with `act_type`, `oA` and `confidence` that `step` takes as an action;
 - `hint_rejection`, where one was refused: its reason and a sentence.
 
-In a vector environment these are arrays over the episodes, with `_hint` and `_hint_rejection` telling which of them have one. What was
+In a vector environment these are arrays over the episodes, where `_hint` and `_hint_rejection` say which of them have one. What was
 asked, given and rejected is counted in `hint_counts`. A hint never changes the game: the same actions give the same episode.
 """
 
@@ -97,9 +97,24 @@ class HintFeed:
 
 
 class _WithHints:
-    """What both wrappers share: the hints beside an environment."""
+    """Hints beside an environment: what both wrappers share."""
 
-    feed: HintFeed
+    wraps: type
+
+    def __init__(
+        self,
+        env: Any,
+        hint: str | HintProvider = "none",
+        k: int = 1,
+        hold_last: bool = False,
+        age: bool = False,
+        hint_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        config: HintConfig = build(HintConfig, {"k": k, "hold_last": hold_last, "age": age}, "option")
+        if not isinstance(env, self.wraps):
+            raise InvalidOption(f"env is {env!r}; HintInjectorEnv wraps a single environment, HintInjectorVectorEnv a vector environment.")
+        self.feed = HintFeed(_batch_behind(env), provider_of(hint, hint_options), config)
+        super().__init__(env)  # type: ignore[call-arg]
 
     @property
     def hint_counts(self) -> dict[str, int | str]:
@@ -110,17 +125,7 @@ class _WithHints:
 class HintInjectorEnv(_WithHints, gymnasium.Wrapper[Any, Any, Any, Any]):
     """A bargaining environment whose `info` brings hints."""
 
-    def __init__(
-        self,
-        env: gymnasium.Env[Any, Any],
-        hint: str | HintProvider = "none",
-        k: int = 1,
-        hold_last: bool = False,
-        age: bool = False,
-        hint_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.feed = _feed(env, gymnasium.Env, hint, hint_options, k=k, hold_last=hold_last, age=age)
-        super().__init__(env)
+    wraps = gymnasium.Env
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin an episode, with a first hint."""
@@ -147,17 +152,7 @@ class HintInjectorEnv(_WithHints, gymnasium.Wrapper[Any, Any, Any, Any]):
 class HintInjectorVectorEnv(_WithHints, VectorWrapper):
     """A bargaining vector environment whose `infos` bring hints."""
 
-    def __init__(
-        self,
-        env: VectorEnv[Any, Any, Any],
-        hint: str | HintProvider = "none",
-        k: int = 1,
-        hold_last: bool = False,
-        age: bool = False,
-        hint_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.feed = _feed(env, VectorEnv, hint, hint_options, k=k, hold_last=hold_last, age=age)
-        super().__init__(env)
+    wraps = VectorEnv
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin new episodes, all or those that `options["reset_mask"]` names, with first hints for these."""
@@ -188,13 +183,6 @@ def _spread(rejections: Mapping[int, Rejection], size: int) -> tuple[NDArray[np.
     return array, there
 
 
-def _feed(env: Any, wanted: type, hint: str | HintProvider, hint_options: Mapping[str, Any] | None, **settings: Any) -> HintFeed:
-    config: HintConfig = build(HintConfig, settings, "option")
-    if not isinstance(env, wanted):
-        raise InvalidOption(f"env is {env!r}; HintInjectorEnv wraps a single environment, HintInjectorVectorEnv a vector environment.")
-    return HintFeed(_batch_behind(env), provider_of(hint, hint_options), config)
-
-
 def provider_of(hint: str | HintProvider, hint_options: Mapping[str, Any] | None = None) -> HintProvider:
     """The provider by its name, with options, or as it is."""
     if isinstance(hint, str):
@@ -209,8 +197,7 @@ def provider_of(hint: str | HintProvider, hint_options: Mapping[str, Any] | None
 
 def _batch_behind(env: Any) -> BargainingBatch:
     """The batch of episodes below an environment and its wrappers."""
-    base = getattr(env, "unwrapped", env)
-    batch = getattr(getattr(base, "inner", base), "batch", None)
+    batch = getattr(getattr(env, "unwrapped", env), "batch", None)
     if not isinstance(batch, BargainingBatch):
         raise InvalidOption(f"Hints are for the bargaining environments (DealOrNoDialog-v0 and its views), not for {env!r}.")
     return batch

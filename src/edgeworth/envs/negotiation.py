@@ -5,7 +5,6 @@ A batch of one over the compiled rules. `docs/games/bargaining.md` describes the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -14,54 +13,46 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
-from edgeworth.dialogues.wording import negotiation_table
 from edgeworth.envs.negotiation_spaces import (
     action_space,
+    begin_episodes,
     checked_act,
     checked_share,
-    fixed_contexts,
     observation_of,
     observation_space,
+    table_of,
 )
-from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
+from edgeworth.envs.options import RENDER_MODES, checked_render_mode
+from edgeworth.errors import IllegalAction
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, context_of, triple_of
-from edgeworth.games.bargaining.history import History, history_of
+from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import Outcome
 from edgeworth.seeding import checked_seed
 
-Observation = dict[str, Any]
-RENDER_MODES = ["ansi"]
 
-
-class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
+class NegotiationEnv(gymnasium.Env[Any, Any]):
     """Divide a pool of items with a partner whose utilities you cannot see."""
 
     metadata = {"render_modes": RENDER_MODES, "render_fps": 1}  # noqa: RUF012 - Gymnasium's own way
 
     def __init__(self, scenario: str | None = None, render_mode: str | None = None, **options: Any) -> None:
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise UnknownName("render mode", render_mode, RENDER_MODES)
         self.config = BargainingConfig.from_options(scenario, **options)
         self.batch = BargainingBatch(self.config, 1)
-        self.render_mode = render_mode
-        self.observation_space = observation_space(self.config, self.batch.max_count)
-        self.action_space: spaces.Dict = action_space(self.batch)
+        self.render_mode = checked_render_mode(render_mode)
+        self.observation_space: spaces.Space[Any] = observation_space(self.config, self.batch.max_count)
+        self.action_space: spaces.Space[Any] = action_space(self.batch)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin the seed's first episode, or without a seed the next one."""
-        contexts = fixed_contexts(options, 1)
-        if len(contexts):
-            self.batch.check_contexts(contexts)
-        self.batch.seed(None if seed is None else checked_seed(seed))
+        begin_episodes(self.batch, None if seed is None else checked_seed(seed), options)
         super().reset(seed=seed)
-        self.batch.reset(contexts)
         row = self.batch.views[0].copy()
-        return observation_of(row, self.config.normalize), self._info(row)
+        return self._observation(row), self._info(row)
 
-    def step(self, action: Mapping[str, Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Make the agent's move and hear the partner's reply."""
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Make the agent's move, and the partner's reply."""
         try:
             act, share = action["act_type"], action["oA"]
         except (KeyError, TypeError, IndexError) as error:
@@ -78,25 +69,22 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
             info["outcome"] = outcome.name
             info["partner_reward"] = float(report["partner_reward"])
             info["deal"] = triple_of(report["deal"]) if outcome.is_deal else None
-        return observation_of(row, self.config.normalize), float(report["reward"]), outcome != Outcome.ONGOING, False, info
+        return self._observation(row), float(report["reward"]), outcome != Outcome.ONGOING, False, info
 
     def render(self) -> str | None:
         """The negotiation as a table of text."""
         if self.render_mode is None:
             gymnasium.logger.warn('render() does nothing without a render mode; make the environment with render_mode="ansi".')
             return None
-        if not self.batch.started:
-            raise EpisodeOver("There is nothing to show yet; call reset() before render().")
-        outcome = Outcome(self.batch.state["outcome"][0])
-        return negotiation_table(self.context, self._history(), self.config.reveal_partner_utilities or outcome != Outcome.ONGOING, outcome)
+        return table_of(self.batch)
 
     @property
     def context(self) -> Context:
         """The context in play, the partner's utilities included; for measurements, not for the agent."""
         return context_of(self.batch.state[0])
 
-    def _history(self) -> History:
-        return history_of(self.batch.state["history"][0], self.batch.state["turn"][0])
+    def _observation(self, row: NDArray[np.int32]) -> Any:
+        return observation_of(row, self.config.normalize)
 
     def _info(self, row: NDArray[np.int32]) -> dict[str, Any]:
         return {
@@ -104,5 +92,5 @@ class NegotiationEnv(gymnasium.Env[Observation, Mapping[str, Any]]):
             "oA_max": row[VIEW["counts"]].copy(),
             "partner_has_spoken": bool(row[VIEW["partner_has_spoken"]]),
             "my_last_offer": row[VIEW["my_last_offer"]],
-            "history": self._history(),
+            "history": history_of(self.batch.state["history"][0], self.batch.state["turn"][0]),
         }

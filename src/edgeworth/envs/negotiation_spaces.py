@@ -1,4 +1,4 @@
-"""The interface of the bargaining environments: spaces, checks of actions, and the options of `reset`.
+"""What the bargaining environments share: spaces, checks of actions, the options of `reset`, and tables of text.
 
 Which actions are legal depends on the pool and on the moves so far, and an illegal one is an error by default. A plain `sample()` of a
 space knows neither, so it draws from the actions that no state forbids: any act but AGREE, with a share no larger than the smallest pool
@@ -8,6 +8,7 @@ all that are legal now, pass the mask (`info["action_mask"]`, in the flat view c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,22 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
+from edgeworth.dialogues.wording import negotiation_table
 from edgeworth.envs.options import refuse_mistyped
-from edgeworth.errors import IllegalAction, InvalidContext
+from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, ContextTable, array_of
+from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, ContextTable, context_of
+from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.joint_actions import joint_action_count, joint_mask
 from edgeworth.games.bargaining.state import VIEW
-from edgeworth.games.bargaining.vocabulary import AGREE, BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act
+from edgeworth.games.bargaining.vocabulary import AGREE, BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT, Act, Outcome
+from edgeworth.validation import array_of
 
 WHOLE = np.dtype(np.int64)
-OBSERVED = ("counts", "my_utilities", "partner_utilities", "last_partner_act", "last_partner_offer_for_me", "turns_remaining")
+OBSERVED = {
+    name: VIEW[name]
+    for name in ("counts", "my_utilities", "partner_utilities", "last_partner_act", "last_partner_offer_for_me", "turns_remaining")
+}
 """The columns of a view that make up an observation."""
 MAXIMUM_OF = {"my_utilities": "my_maximum", "partner_utilities": "partner_maximum"}
 """The column that holds the worth of the whole pool under these utilities."""
@@ -116,7 +123,7 @@ def normalised(counts: NDArray[np.int32], utilities: NDArray[np.int32], maximum:
 
 def observation_of(views: NDArray[np.int32], normalize: bool) -> dict[str, Any]:
     """The observation in a view, or in a batch of views; where contexts are normalised, utilities are on the budget of 10."""
-    observation: dict[str, Any] = {name: views[..., VIEW[name]] for name in OBSERVED}
+    observation: dict[str, Any] = {name: views[..., column] for name, column in OBSERVED.items()}
     if normalize:
         for name, maximum in MAXIMUM_OF.items():
             observation[name] = normalised(observation["counts"], observation[name], views[..., VIEW[maximum], None])
@@ -164,6 +171,34 @@ def _whole_numbers(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np
     if array.shape != shape or array.dtype.kind not in "iu":
         raise IllegalAction(f"{name} has shape {array.shape} and dtype {array.dtype}; expected {shape} whole numbers.", "action_shape")
     return np.require(array, np.int64, ["C", "W"])
+
+
+def begin_episodes(
+    batch: BargainingBatch,
+    seed: int | Sequence[int | None] | None,
+    options: dict[str, Any] | None,
+    chosen: NDArray[np.bool_] | None = None,
+    also_known: tuple[str, ...] = (),
+) -> None:
+    """Begin the first episodes of the seeds, or without a seed the next ones, with the contexts that the options of `reset` fix.
+
+    What cannot be played is an error before anything has changed.
+    """
+    contexts = fixed_contexts(options, batch.size, also_known)
+    if len(contexts):
+        batch.check_contexts(contexts)
+    batch.seed(seed, chosen)
+    batch.reset(contexts, chosen)
+
+
+def table_of(batch: BargainingBatch, slot: int = 0, reveal_partner: bool = False) -> str:
+    """One negotiation as a table of text; the partner's utilities are shown where the agent knows them, and after the end."""
+    if not batch.started:
+        raise EpisodeOver("There is nothing to show yet; call reset() before render().")
+    episode = batch.state[slot]
+    outcome, moves = Outcome(episode["outcome"]), history_of(episode["history"], episode["turn"])
+    revealed = reveal_partner or batch.config.reveal_partner_utilities or outcome != Outcome.ONGOING
+    return negotiation_table(context_of(episode), moves, revealed, outcome)
 
 
 def fixed_contexts(options: dict[str, Any] | None, size: int, also_known: tuple[str, ...] = ()) -> ContextTable:

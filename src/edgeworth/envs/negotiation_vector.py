@@ -7,37 +7,36 @@ the new episode, `infos["final_obs"]` and `infos["final_info"]` the end of the o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
-from edgeworth.dialogues.wording import negotiation_table
 from edgeworth.envs.negotiation_spaces import (
     action_space,
     batch_action_space,
+    begin_episodes,
     checked_acts,
     checked_shares,
-    fixed_contexts,
     observation_of,
     observation_space,
+    table_of,
 )
-from edgeworth.envs.options import checked_autoreset_mode, checked_reset_mask
-from edgeworth.errors import EpisodeOver, IllegalAction, UnknownName
+from edgeworth.envs.options import RENDER_MODES, checked_autoreset_mode, checked_render_mode, checked_reset_mask
+from edgeworth.errors import IllegalAction
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, context_of
-from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.state import VIEW, Outputs
-from edgeworth.games.bargaining.vocabulary import Outcome
 
-Observation = dict[str, Any]
 ENDINGS = ("outcome", "partner_reward", "deal")
 """The fields of a report that say how an episode ended."""
+HAS_ENDINGS = tuple(f"_{name}" for name in ENDINGS)
 RULE_OF_MODE = {
     AutoresetMode.SAME_STEP: rules.SAME_STEP,
     AutoresetMode.NEXT_STEP: rules.NEXT_STEP,
@@ -45,7 +44,7 @@ RULE_OF_MODE = {
 }
 
 
-class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any]]):
+class NegotiationVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     """Many bargaining episodes side by side."""
 
     def __init__(
@@ -56,37 +55,27 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         **options: Any,
     ) -> None:
-        if render_mode not in (None, "ansi"):
-            raise UnknownName("render mode", render_mode, ["ansi"])
         self.autoreset_mode = checked_autoreset_mode(autoreset_mode)
         self._autoreset = RULE_OF_MODE[self.autoreset_mode]
-        self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
+        self.metadata = {"render_modes": RENDER_MODES, "autoreset_mode": self.autoreset_mode}
         self.config = BargainingConfig.from_options(scenario, **options)
         self.batch = BargainingBatch(self.config, num_envs, keeps_histories=True)
         self.num_envs = num_envs
-        self.render_mode = render_mode
-        self.single_observation_space = observation_space(self.config, self.batch.max_count)
-        self.single_action_space = action_space(self.batch)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_action_space(self.batch)
+        self.render_mode = checked_render_mode(render_mode)
+        self.single_observation_space: spaces.Space[Any] = observation_space(self.config, self.batch.max_count)
+        self.single_action_space: spaces.Space[Any] = action_space(self.batch)
+        self.observation_space: spaces.Space[Any] = batch_space(self.single_observation_space, num_envs)
+        self.action_space: spaces.Space[Any] = batch_action_space(self.batch)
 
-    def reset(
-        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin new episodes: all of them, or those that `options["reset_mask"]` names."""
         chosen = checked_reset_mask((options or {}).get("reset_mask"), self.num_envs, self.batch.started)
-        contexts = fixed_contexts(options, self.num_envs, also_known=("reset_mask",))
-        if len(contexts):
-            self.batch.check_contexts(contexts)
-        self.batch.seed(seed, chosen)
+        begin_episodes(self.batch, seed, options, chosen, also_known=("reset_mask",))
         if isinstance(seed, int | np.integer):
             super().reset(seed=int(seed))
-        self.batch.reset(contexts, chosen)
-        return observation_of(self.batch.views, self.config.normalize), self._infos()
+        return self._observations(), self._infos()
 
-    def step(
-        self, actions: Mapping[str, Any]
-    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """One step of every episode, or an error before any has moved."""
         try:
             acts, shares = actions["act_type"], actions["oA"]
@@ -97,9 +86,9 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         infos = self._infos()
         if np.count_nonzero(out.ended):
             self._add_endings(infos, out)
-        return observation_of(out.views, self.config.normalize), out.rewards, out.ended, np.zeros(self.num_envs, np.bool_), infos
+        return self._observations(), out.rewards, out.ended, np.zeros(self.num_envs, np.bool_), infos
 
-    def random_actions(self) -> dict[str, NDArray[np.int64]]:
+    def random_actions(self) -> Any:
         """A legal action for every episode, drawn from the episode's own randomness."""
         acts, shares = self.batch.random_actions()
         return {"act_type": acts, "oA": shares}
@@ -116,31 +105,30 @@ class NegotiationVectorEnv(VectorEnv[Observation, Mapping[str, Any], NDArray[Any
         """The negotiation of every episode as a table of text."""
         if self.render_mode is None:
             return None
-        if not self.batch.started:
-            raise EpisodeOver("There is nothing to show yet; call reset() before render().")
-        outcomes = [Outcome(int(o)) for o in self.batch.state["outcome"]]
-        histories = [history_of(h, int(t)) for h, t in zip(self.batch.state["history"], self.batch.state["turn"], strict=True)]
-        reveal = self.config.reveal_partner_utilities
-        return tuple(
-            negotiation_table(context, moves, reveal or outcome != Outcome.ONGOING, outcome)
-            for context, moves, outcome in zip(self.contexts(), histories, outcomes, strict=True)
-        )
+        return tuple(table_of(self.batch, slot) for slot in range(self.num_envs))
+
+    def _observations(self) -> Any:
+        return observation_of(self.batch.views, self.config.normalize)
+
+    def _final_observations(self) -> Any:
+        """The end of the episodes that were followed at once by the next."""
+        return observation_of(self.batch.outputs.final_views, self.config.normalize)
 
     def _infos(self) -> dict[str, Any]:
         out, views = self.batch.outputs, self.batch.views
         return {
             "action_mask": out.masks,
             "oA_max": views[:, VIEW["counts"]],
-            "partner_has_spoken": views[:, VIEW["partner_has_spoken"]] == 1,
+            "partner_has_spoken": views[:, VIEW["partner_has_spoken"]].astype(np.bool_),
             "my_last_offer": views[:, VIEW["my_last_offer"]],
             "history": out.histories,
         }
 
     def _add_endings(self, infos: dict[str, Any], out: Outputs) -> None:
         endings: dict[str, Any] = {name: out.reports[name] for name in ENDINGS}
-        endings |= {f"_{name}": out.ended for name in ENDINGS}
+        endings |= dict.fromkeys(HAS_ENDINGS, out.ended)
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            infos["final_obs"], infos["final_info"] = observation_of(out.final_views, self.config.normalize), endings
+            infos["final_obs"], infos["final_info"] = self._final_observations(), endings
             infos["_final_obs"] = infos["_final_info"] = out.ended
         else:
             infos.update(endings)

@@ -1,4 +1,4 @@
-"""Options that the environments of both games share: autoreset modes, reset masks, and typos among reset options."""
+"""Options that the environments of both games share: render modes, autoreset modes, reset masks, and typos among reset options."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from edgeworth.errors import EpisodeOver, InvalidOption, UnknownKey, UnknownName, nearest
+from edgeworth.validation import array_of
+
+RENDER_MODES = ["ansi"]
+
+
+def checked_render_mode(render_mode: str | None) -> str | None:
+    """The render mode, or an error that names the known ones."""
+    if render_mode is not None and render_mode not in RENDER_MODES:
+        raise UnknownName("render mode", render_mode, RENDER_MODES)
+    return render_mode
 
 
 def checked_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
@@ -24,10 +34,7 @@ def checked_reset_mask(mask: Any, size: int, started: bool) -> NDArray[np.bool_]
     """The episodes that `options["reset_mask"]` names; None for all of them."""
     if mask is None:
         return None
-    try:
-        array = np.asarray(mask)
-    except (ValueError, TypeError):
-        array = np.empty((), object)
+    array = array_of(mask)
     if array.shape != (size,) or array.dtype != np.bool_ or not array.any():
         raise InvalidOption(f"reset_mask is {mask!r}; expected {size} booleans, at least one of them true.")
     if not started:

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.hints.advice import AdviceBook
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.contexts import Triple, triple_of
+from edgeworth.games.bargaining.contexts import Triple, rest_of, triple_of
 from edgeworth.games.bargaining.hints import Hint
 from edgeworth.games.bargaining.history import History
 from edgeworth.games.bargaining.state import HISTORY_LINE
-from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, INSIST, ITEM_TYPES, PARTNER, PROPOSE, UTILITY_LIMIT
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, INSIST, ITEM_TYPES, PARTNER, PROPOSE
 from edgeworth.protocol import Reason, Rejection
 
 UNKNOWN = -1
@@ -67,7 +67,7 @@ class Place:
         """What the partner's standing offer leaves the agent, if there is one."""
         for move in reversed(self.history):
             if move.side == PARTNER and move.act in OFFERS and move.share is not None:
-                return triple_of([n - s for n, s in zip(self.side.counts, move.share, strict=True)])
+                return rest_of(self.side.counts, move.share)
         return None
 
     @property
@@ -143,7 +143,7 @@ class PlanTree:
         """Of the episodes that are due: the place where each began, its moves since then, and the order of its item types."""
         turns, longest = batch.state["turn"][due].tolist(), batch.config.max_turns
         halves = batch.views[due][:, : 2 * ITEM_TYPES]
-        points = batch.features()[due, 3:6] * UTILITY_LIMIT if batch.config.normalize else halves[:, 3:]
+        points = batch.own_points()[due]
         orders = wanted_order(halves[:, :3], points)
         lines = batch.state["history"][due, :longest]
         lines[:, :, 2:] = np.take_along_axis(lines[:, :, 2:], orders[:, None, :], axis=2)

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
-from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption
+from edgeworth.errors import EpisodeOver, IllegalAction
 from edgeworth.games.auction import rules
 from edgeworth.games.auction.action import check_rows
 from edgeworth.games.auction.model import MarketModel
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.state import MARKET, MECHANISM, OUTCOME, WORKSPACE
-from edgeworth.seeding import seed_streams, slot_seeds
+from edgeworth.seeding import seed_records
+from edgeworth.validation import checked_size
 
 Rows = NDArray[np.void]
 
@@ -30,10 +31,8 @@ class MarketBatch:
     """`size` markets run side by side, each with a seed of its own."""
 
     def __init__(self, config: AuctionConfig, size: int) -> None:
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise InvalidOption(f"The number of environments is {size!r}; expected a whole number, 1 or more.")
         self.config = config
-        self.size = int(size)
+        self.size = checked_size(size)
         self.model = MarketModel.from_options(config.model).freeze(*config.freeze).as_record()
         self.populations = population_table("0" if config.curriculum else config.stage, config.mix)
         self.markets: Rows = np.zeros(size, MARKET)
@@ -44,16 +43,7 @@ class MarketBatch:
 
     def seed(self, seeds: int | Sequence[int | None] | NDArray[np.int64] | None, chosen: NDArray[np.bool_] | None = None) -> None:
         """Give every chosen market a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
-        placed = slot_seeds(seeds, self.size, self.seeded)
-        if placed is None:
-            return
-        values, where = placed
-        where = where if chosen is None else where & chosen
-        streams = np.empty_like(values)
-        seed_streams(values, streams)
-        self.markets["seed"][where] = values[where]
-        self.markets["stream"][where] = streams[where]
-        self.markets["episode"][where] = 0
+        seed_records(self.markets, seeds, self.seeded, chosen)
         self.seeded = True
 
     def reset(self, chosen: NDArray[np.bool_] | None = None, populations: Rows | None = None) -> None:

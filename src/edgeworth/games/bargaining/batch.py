@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth import catalog
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext, InvalidOption
+from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
 from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
 from edgeworth.games.bargaining.moves import REWARD_PARTS, write_reward_parts
 from edgeworth.games.bargaining.partners.population import partner_of
 from edgeworth.games.bargaining.partners.program import OutsidePartner, Seated
-from edgeworth.games.bargaining.state import BASE_FEATURES, EPISODE, HISTORY_LINE, VIEW, Outputs, rules_record
+from edgeworth.games.bargaining.state import (
+    BASE_FEATURES,
+    EPISODE,
+    HISTORY_LINE,
+    MY_UTILITIES_FEATURE,
+    PARTNER_UTILITIES_FEATURE,
+    VIEW,
+    Outputs,
+    rules_record,
+)
 from edgeworth.games.bargaining.vocabulary import AGENT, COUNT_LIMIT, ONGOING, PARTNER, UTILITY_LIMIT
-from edgeworth.seeding import seed_streams, slot_seeds
-from edgeworth.validation import build
+from edgeworth.seeding import seed_records
+from edgeworth.validation import build, checked_size
 
 NO_CONTEXTS = np.zeros((0, 9), np.int16)
 NO_HISTORIES = np.zeros((0, 0, HISTORY_LINE), np.int8)
@@ -36,8 +46,6 @@ class BargainingBatch:
     """`size` episodes played side by side, each with a seed of its own."""
 
     def __init__(self, config: BargainingConfig, size: int, two_player: bool = False, keeps_histories: bool = False) -> None:
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise InvalidOption(f"The number of environments is {size!r}; expected a whole number, 1 or more.")
         source: ContextSource = build(catalog.resolve("context source", config.contexts), config.context_options, config.contexts)
         partner = partner_of(config.partner, config.partner_options)
         table = source.table()
@@ -48,7 +56,7 @@ class BargainingBatch:
         self.started = False
         self._history_turns = config.max_turns if keeps_histories else 0
         self.rules = rules_record(config, self.max_count, from_table=table is not None, two_player=two_player)
-        self._hold(np.zeros(size, EPISODE))
+        self._hold(np.zeros(checked_size(size), EPISODE))
         if config.normalize and table is not None:
             self._refuse_worthless(table)
         self.outside: Seated | None = partner.seated(self) if isinstance(partner, OutsidePartner) else None
@@ -76,16 +84,7 @@ class BargainingBatch:
 
     def seed(self, seeds: int | Sequence[int | None] | None, chosen: NDArray[np.bool_] | None = None) -> None:
         """Give every chosen slot a seed: one number counts up from itself, a list names each (None keeps or draws one)."""
-        placed = slot_seeds(seeds, self.size, self.started)
-        if placed is None:
-            return
-        values, where = placed
-        where = where & (self.everybody if chosen is None else chosen)
-        streams = np.empty_like(values)
-        seed_streams(values, streams)
-        self.state["seed"][where] = values[where]
-        self.state["stream"][where] = streams[where]
-        self.state["episode"][where] = 0
+        seed_records(self.state, seeds, self.started, chosen)
 
     def reset(self, contexts: ContextTable = NO_CONTEXTS, chosen: NDArray[np.bool_] | None = None) -> None:
         """Begin the next episode of all, or of the chosen ones; with one row of context per slot, or drawn."""
@@ -238,6 +237,12 @@ class BargainingBatch:
         out = np.empty((self.size, BASE_FEATURES), np.float32) if out is None else out
         rules.features_batch(self.state, self.rules, side, out)
         return out
+
+    def own_points(self) -> NDArray[Any]:
+        """The agents' utilities as they observe them; on the budget of 10 where contexts are normalised."""
+        if self.config.normalize:
+            return self.features()[:, MY_UTILITIES_FEATURE:PARTNER_UTILITIES_FEATURE] * UTILITY_LIMIT
+        return self.views[:, VIEW["my_utilities"]]
 
     @property
     def least_counts(self) -> NDArray[np.int16]:

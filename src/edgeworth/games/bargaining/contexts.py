@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidContext
 from edgeworth.games.bargaining.vocabulary import BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT
+from edgeworth.validation import array_of
 
 LEWIS_ITEMS = range(5, 8)
 LEWIS_COUNTS = range(1, 5)
@@ -88,18 +89,15 @@ def context_of(episode: np.void) -> Context:
     return Context.from_row([*episode["counts"], *episode["utilities"].reshape(-1)])
 
 
-def array_of(values: object) -> NDArray[Any]:
-    """What a user gave as an array; nothing that can be one becomes an array of no shape, for the caller to refuse."""
-    try:
-        return np.asarray(values)
-    except (ValueError, TypeError, OverflowError):
-        return np.empty((), object)
-
-
 def triple_of(values: NDArray[np.generic] | Sequence[int]) -> Triple:
     """Three numbers as plain integers."""
     a, b, c = (int(v) for v in values)
     return (a, b, c)
+
+
+def rest_of(counts: Triple, share: Triple) -> Triple:
+    """What a share leaves of the pool to the other side."""
+    return (counts[0] - share[0], counts[1] - share[1], counts[2] - share[2])
 
 
 def checked_triple(name: str, values: object, limit: int) -> Triple:
@@ -109,7 +107,7 @@ def checked_triple(name: str, values: object, limit: int) -> Triple:
         raise InvalidContext(f"{name} is {values!r}; expected three whole numbers, one per item type.")
     if array.min() < 0 or array.max() > limit:
         raise InvalidContext(f"{name} is {array.tolist()}; expected numbers from 0 to {limit}.")
-    return (int(array[0]), int(array[1]), int(array[2]))
+    return triple_of(array)
 
 
 class ContextSource(Protocol):

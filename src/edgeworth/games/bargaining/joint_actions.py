@@ -16,6 +16,7 @@ from edgeworth.errors import IllegalAction
 from edgeworth.games.bargaining.legality import within_pool
 from edgeworth.games.bargaining.state import EPISODE
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, END, INSIST, ONGOING, PARTNER, PROPOSE
+from edgeworth.validation import array_of
 
 
 def joint_action_count(max_count: int) -> int:
@@ -102,9 +103,9 @@ def encode(act: int, share: tuple[int, int, int], max_count: int) -> int:
     return int(encode_one(act, *share, max_count + 1))
 
 
-def checked_actions(actions: NDArray[Any], size: int, max_count: int) -> NDArray[np.int64]:
-    """A batch of joint actions as whole numbers in range, or an error that names the first that is not."""
-    limit = joint_action_count(max_count)
+def read_actions(given: Any, size: int, max_count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Acts and shares of a batch of joint actions, or an error that names the first that does not exist."""
+    actions, limit = np.atleast_1d(array_of(given)), joint_action_count(max_count)
     if actions.shape != (size,) or actions.dtype.kind not in "iu":
         wanted = "one whole number" if size == 1 else f"{size} whole numbers"
         found = f"shape {actions.shape} and dtype {actions.dtype}"
@@ -113,7 +114,7 @@ def checked_actions(actions: NDArray[Any], size: int, max_count: int) -> NDArray
     if outside.size:
         slot = int(outside[0])
         raise IllegalAction(f"The action is {actions[slot]}; expected 0 to {limit - 1}.", "unknown_act", slot if size > 1 else None)
-    return np.require(actions, np.int64, ["C", "W"])
+    return decode(np.require(actions, np.int64, ["C", "W"]), max_count)
 
 
 def decode(actions: NDArray[np.int64], max_count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

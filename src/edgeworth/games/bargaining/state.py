@@ -130,10 +130,10 @@ class Outputs(NamedTuple):
     @classmethod
     def empty(cls, size: int, turns: int) -> Outputs:
         """Arrays for a step of a batch, which writes all of them; histories of so many turns, or none."""
-        views, final_views = np.empty((2, size, VIEW_WIDTH), np.int32)  # one block, which the allocator keeps for the next step
+        both_views = np.empty((2, size, VIEW_WIDTH), np.int32)  # one block, which the allocator keeps for the next step
         histories = np.empty((size if turns else 0, turns, HISTORY_LINE), np.int8)
         reports, masks = np.empty(size, REPORT), np.empty((size, 5), np.int8)
-        return cls(reports, np.empty(size), np.empty(size, np.bool_), views, masks, final_views, histories)
+        return cls(reports, np.empty(size), np.empty(size, np.bool_), both_views[0], masks, both_views[1], histories)
 
     @classmethod
     def zeros(cls, size: int, turns: int) -> Outputs:
@@ -146,6 +146,15 @@ class Outputs(NamedTuple):
 
 BASE_FEATURES = 18
 """counts 3, my utilities 3, partner's utilities 3, partner's last act 5, its offer to me 3, turns left 1; all in [0, 1]."""
+COUNTS_FEATURE, MY_UTILITIES_FEATURE, PARTNER_UTILITIES_FEATURE, PARTNER_ACT_FEATURE, PARTNER_OFFER_FEATURE, TURNS_FEATURE = (
+    0,
+    3,
+    6,
+    9,
+    14,
+    17,
+)
+"""The first column of each part of the features."""
 
 OPENERS = {"agent": 0, "partner": 1, "random": 2}
 

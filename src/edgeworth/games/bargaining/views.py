@@ -8,16 +8,22 @@ from edgeworth.arithmetic import larger
 from edgeworth.compiled import Array, Int, Real, Record, compiled
 from edgeworth.games.bargaining.state import (
     COUNTS_AT,
+    COUNTS_FEATURE,
     MY_MAXIMUM_AT,
     MY_OFFER_AT,
     MY_UTILITIES_AT,
+    MY_UTILITIES_FEATURE,
     OFFERED_AT,
     PARTNER_ACT_AT,
+    PARTNER_ACT_FEATURE,
     PARTNER_MAXIMUM_AT,
     PARTNER_OFFER_AT,
+    PARTNER_OFFER_FEATURE,
     PARTNER_UTILITIES_AT,
+    PARTNER_UTILITIES_FEATURE,
     SPOKEN_AT,
     TURNS_AT,
+    TURNS_FEATURE,
 )
 from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, DISAGREE, PARTNER, UNSAID, UTILITY_LIMIT
 
@@ -82,10 +88,10 @@ def write_features(s: Record, r: Record, side: Int, features: Array) -> None:
     unit_count = np.float32(1.0) / np.float32(r.max_count)
     unit_points = np.float32(1.0) / np.float32(UTILITY_LIMIT)
     for k in range(3):
-        features[k] = s.counts[k] * unit_count
-        features[3 + k] = observed_points(s, r, side, k) * unit_points
-        features[6 + k] = observed_points(s, r, other, k) * unit_points if revealed else np.float32(0.0)
-        features[14 + k] = (s.counts[k] - s.offer[other, k]) * granted * unit_count
+        features[COUNTS_FEATURE + k] = s.counts[k] * unit_count
+        features[MY_UTILITIES_FEATURE + k] = observed_points(s, r, side, k) * unit_points
+        features[PARTNER_UTILITIES_FEATURE + k] = observed_points(s, r, other, k) * unit_points if revealed else np.float32(0.0)
+        features[PARTNER_OFFER_FEATURE + k] = (s.counts[k] - s.offer[other, k]) * granted * unit_count
     for act in range(5):
-        features[9 + act] = np.float32(1.0) if heard == act else np.float32(0.0)
-    features[17] = np.float32(r.max_turns - s.turn) / np.float32(r.max_turns)
+        features[PARTNER_ACT_FEATURE + act] = np.float32(1.0) if heard == act else np.float32(0.0)
+    features[TURNS_FEATURE] = np.float32(r.max_turns - s.turn) / np.float32(r.max_turns)
