@@ -83,7 +83,7 @@ negotiators: $(WARM)  ## train and compare negotiators, five seeds each; writes 
 
 experts: $(WARM)  ## train the bundled experts, one per scenario; writes results/experts.json
 	@echo "edgeworth: training the bundled experts; this takes about ten minutes on two cores."
-	@$(BIN)/edgeworth study experts --box src/edgeworth/checkpoints/experts --out results/experts.json
+	@$(BIN)/edgeworth study experts --bundle src/edgeworth/checkpoints/experts --out results/experts.json
 
 tournament: $(WARM)  ## play every negotiator against every other, in both seats, in every scenario; writes results/tournament.json and .png
 	@echo "edgeworth: playing the tournament; this takes about five minutes."
@@ -91,7 +91,7 @@ tournament: $(WARM)  ## play every negotiator against every other, in both seats
 
 self-play: $(WARM)  ## train self-play agents and best responses to them; writes results/self_play.json and .png
 	@echo "edgeworth: training self-play agents with and without a pool of past selves, and best responses; this takes about half an hour."
-	@$(BIN)/edgeworth self-play --out results/self_play.json --figure results/self_play.png --box src/edgeworth/checkpoints/self_play
+	@$(BIN)/edgeworth self-play --out results/self_play.json --figure results/self_play.png --bundle src/edgeworth/checkpoints/self_play
 
 designers: $(WARM)  ## compute every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
 	@echo "edgeworth: searching for the best constants and schedules, fitting the adaptive designer, building the library of compositions."

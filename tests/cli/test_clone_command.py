@@ -22,15 +22,16 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_a_clone_is_trained_measured_and_written_for_bundling(called: Callable[..., Any], data: Path, tmp_path: Path) -> None:
-    folder, result_file, box = tmp_path / "run", tmp_path / "result.json", tmp_path / "box" / "clone"
-    words = ("clone", "--data", f"{data}/", "--test", "--seed", "3", "--out", str(folder), "--result", str(result_file), "--box", str(box))
+    folder, result_file, bundle = tmp_path / "run", tmp_path / "result.json", tmp_path / "bundle" / "clone"
+    files = ("--out", str(folder), "--result", str(result_file), "--bundle", str(bundle))
+    words = ("clone", "--data", f"{data}/", "--test", "--seed", "3", *files)
     run = called(*words, "--json", *QUICK)
     assert run.status == 0, run.err
     result = json.loads(result_file.read_text(encoding="utf-8"))
     assert json.loads(run.out) == result and result["held_out"].keys() == {"val", "test"} and result["seed"] == 3
     assert "elsewhere" not in result_file.read_text(encoding="utf-8") and "--data deal_or_no_dialog --test" in result["command"]
     assert "elsewhere" not in (folder / "run.json").read_text(encoding="utf-8")
-    network = read_network(box)
+    network = read_network(bundle)
     assert network.facts["algo"] == "behaviour_cloning" and "CC BY-NC 4.0" in network.facts["card"]["licence"]
     assert "elsewhere" not in json.dumps(network.facts)
     assert (Learned(folder).network.parameters == network.parameters).all()

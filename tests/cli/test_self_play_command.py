@@ -18,7 +18,8 @@ TINY = ("--steps", "3000", "--response-steps", "3000", "--episodes", "40", "--co
 @pytest.mark.slow
 def test_agents_are_trained_exploited_drawn_and_written_for_bundling(called: Callable[..., Any], tmp_path: Path) -> None:
     files = {name: tmp_path / f"result.{name}" for name in ("json", "png")}
-    where = ("--runs", str(tmp_path / "runs"), "--out", str(files["json"]), "--figure", str(files["png"]), "--box", str(tmp_path / "box"))
+    runs, bundle = tmp_path / "runs", tmp_path / "bundle"
+    where = ("--runs", str(runs), "--out", str(files["json"]), "--figure", str(files["png"]), "--bundle", str(bundle))
     run = called("self-play", "--seed", "5", "--seed", "6", *TINY, *where, "--json")
     assert run.status == 0, run.err
     result = json.loads(files["json"].read_text(encoding="utf-8"))
@@ -29,7 +30,7 @@ def test_agents_are_trained_exploited_drawn_and_written_for_bundling(called: Cal
         found = short["kinds"][kind]
         assert found["exploitability_exact"]["n"] == 2 and found["exploitability_exact"]["value"] > 0.1
         assert found["seeds"][0]["exact_by_role"].keys() == {"opener", "responder"}
-    network = read_network(tmp_path / "box")
+    network = read_network(bundle)
     assert network.facts["card"]["seed"] == 5 and "self-play" in network.facts["card"]["command"]
     assert files["png"].stat().st_size > 20_000
     again = called("self-play", "--seed", "5", "--seed", "6", *TINY, "--runs", str(tmp_path / "runs"))

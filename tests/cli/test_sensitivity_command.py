@@ -64,14 +64,14 @@ def test_every_level_is_there_and_the_base_changes_nothing(called: Call, base: s
 def test_under_allow_the_collusion_penalty_changes_nothing() -> None:
     legal = WELL_MEANT.model_copy(update={"coalition_policy": "allow"})
     found = sensitivity("3", AuctionConfig(stage="3"), legal, episodes=30, seed=5)
-    effect = next(effect for effect in found.effects if effect.field == "collusion_penalty")
-    assert all(item.change.value == 0.0 for item in effect.levels)
+    effect = next(effect for effect in found["fields"] if effect["field"] == "collusion_penalty")
+    assert all(item["value"] == 0.0 for item in effect["levels"])
 
 
 def test_a_forbidding_reserve_ruins_every_market() -> None:
     found = sensitivity("0", AuctionConfig(stage="0"), WELL_MEANT, episodes=40, seed=0)
-    reserve = {item.value: item.change for item in found.effects[FIELDS.index("reserve_price")].levels}
-    assert reserve[0.8].high < -0.2
+    reserve = {item["level"]: item for item in found["fields"][FIELDS.index("reserve_price")]["levels"]}
+    assert reserve[0.8]["high"] < -0.2
 
 
 def test_pairing_the_episodes_removes_the_luck_of_the_draw() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def test_contexts_that_do_not_exist_are_refused() -> None:
 
 def test_the_figure_states_its_finding(tmp_path: Path) -> None:
     rows = measured(named("none"), named("bayes"), model(asks_for_everything), seeds=FEW)
-    result = {"scenario": "classic", "contexts": "all", "measures": json.loads(json.dumps([row.as_dict() for row in rows]))}
+    result = {"scenario": "classic", "contexts": "all", "measures": json.loads(json.dumps([asdict(row) for row in rows]))}
     draw_hint_measures(result, tmp_path / "new" / "hints.png")
     assert (tmp_path / "new" / "hints.png").read_bytes().startswith(b"\x89PNG")
     assert hint_finding(result).startswith("Following llm earns 0.000 [0.000, 0.000] of the agent's maximum, 0.000")

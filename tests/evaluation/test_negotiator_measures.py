@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def test_every_measure_lies_in_its_interval_and_means_what_it_says() -> None:
     assert (found.episodes, found.yardstick_episodes) == (EPISODES, 100)
     assert found.share_of_maximum.value == pytest.approx(episodes.reward.sum() / episodes.maximum.sum())
     assert found.deal_rate.value == 1.0 and found.advantage.value == pytest.approx((episodes.reward - episodes.partner_reward).mean())
-    for name, entry in found.as_dict().items():
+    for name, entry in asdict(found).items():
         if isinstance(entry, dict):
             assert entry["low"] <= entry["value"] <= entry["high"], name
 
@@ -143,5 +144,5 @@ def test_curves_and_scores_are_drawn(tmp_path: Path) -> None:
 def test_the_shape_of_an_evaluation_is_plain_json() -> None:
     ends = play_ends(LEWIS, 50, SEED)
     found = measured("x", LEWIS, play_episodes(LEWIS, AgreeFirst(), 50, SEED), ends)
-    assert json.loads(json.dumps(found.as_dict()))["reward"]["n"] == 50
+    assert json.loads(json.dumps(asdict(found)))["reward"]["n"] == 50
     assert np.isfinite(found.length.value)

@@ -90,7 +90,7 @@ def made(signs: dict[str, float]) -> Robustness:
 def test_worlds_are_counted_as_same_unclear_or_reversed() -> None:
     study = made({"calibrated": 0.5, "a": 0.4, "b": 0.05, "c": -0.5})
     first = study.conclusions()[0]
-    assert (first.survives, first.unclear, first.reversed_in) == (1, 1, ("c",))
+    assert (first["survives"], first["unclear"], first["reversed_in"]) == (1, 1, ["c"])
     assert study.best_formats()["0"] == {"first_price": 0, "second_price": 2, "vcg": 1}
     assert made({"calibrated": 0.05, "a": 0.4}).conclusions() == [], "what is not clear is no conclusion"
 

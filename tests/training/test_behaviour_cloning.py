@@ -40,7 +40,7 @@ from edgeworth.training.behaviour_cloning import (
 from invented_talks import invented_talks
 
 ROOT = Path(__file__).resolve().parents[2]
-BOXED = Path(edgeworth.__file__).resolve().parent / "checkpoints" / "human_clone"
+BUNDLED = Path(edgeworth.__file__).resolve().parent / "checkpoints" / "human_clone"
 RELEASED = ROOT.parent / "shared" / "data" / "deal_or_no_dialog"
 LEWIS = BargainingConfig.from_options("lewis")
 CONTEXT = Context((1, 2, 3), (4, 3, 0), (1, 0, 3))
@@ -146,7 +146,7 @@ def test_settings_come_from_the_file_and_are_checked() -> None:
 
 
 def test_the_clone_in_the_box_is_the_one_that_was_measured() -> None:
-    network = read_network(BOXED)
+    network = read_network(BUNDLED)
     result = json.loads((ROOT / "results" / "behaviour_cloning.json").read_text(encoding="utf-8"))
     card = network.facts["card"]
     assert (
@@ -155,8 +155,8 @@ def test_the_clone_in_the_box_is_the_one_that_was_measured() -> None:
         and card["moves"]["train"] == result["parts"]["train"]["moves"]
     )
     assert "NonCommercial" in card["licence"] and "shared" not in json.dumps(network.facts)
-    assert BOXED.with_suffix(".safetensors").stat().st_size < 200_000
-    played = play_episodes(LEWIS, Learned(BOXED), 2_000, 0)
+    assert BUNDLED.with_suffix(".safetensors").stat().st_size < 200_000
+    played = play_episodes(LEWIS, Learned(BUNDLED), 2_000, 0)
     assert played.reward.mean() == pytest.approx(result["play"]["agents"]["likeliest"]["reward"]["value"], abs=0.02)
 
 

@@ -47,7 +47,7 @@ def clone_command(
     episodes: Annotated[int, typer.Option(min=10, help="Episodes that the clone plays against the scenario's partner.")] = 2_000,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder. Default: runs/clone_SCENARIO_seedSEED.")] = None,
     result_file: Annotated[Path | None, typer.Option("--result", help="Also write the measurements to this JSON file.")] = None,
-    box: Annotated[Path | None, typer.Option(help="Also write the network and its card to this path, without suffix.")] = None,
+    bundle: Annotated[Path | None, typer.Option(help="Also write the network and its card to this path, without suffix.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a negotiator to imitate people, from their dialogues.
@@ -98,9 +98,9 @@ def clone_command(
         "held_out": {part: measure_imitation(player, marginal, moves) for part, moves in samples.items() if part != "train"},
         "play": {"scenario": wanted.scenario, **measure_play(folder / CHECKPOINTS / BEST, wanted.game, episodes, 0)},
     }
-    if box is not None:
-        write_checkpoint(box, found.checkpoint(card=_card(result)))
-        say(f"Wrote {box}.safetensors.")
+    if bundle is not None:
+        write_checkpoint(bundle, found.checkpoint(card=_card(result)))
+        say(f"Wrote {bundle}.safetensors.")
     deliver(result, _page(result, folder), as_json, result_file)
 
 

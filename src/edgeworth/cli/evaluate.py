@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -13,8 +14,8 @@ from edgeworth.agents.negotiators.learned import is_learned, negotiator_of
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, shown, table
 from edgeworth.config import BargainingConfig
-from edgeworth.evaluation.episodes import Episodes
-from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_ends, played
+from edgeworth.evaluation.episodes import Episodes, play_episodes
+from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_ends
 
 LABELS = {
     "reward": "reward (points)",
@@ -60,7 +61,7 @@ def evaluate_command(
     """
     config = options.game_config(scenario, partner, settings)
     ends, found = _play(config, agent, sampled, hint, episodes, yardstick_episodes, seed)
-    rows = [measured(name, config, one, ends).as_dict() for name, one in found.items()]
+    rows = [asdict(measured(name, config, one, ends)) for name, one in found.items()]
     result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": rows}
     drawer = "edgeworth.evaluation.bargaining_figures:draw_scores"
     deliver(result, _page(result, [(row["agent"], row) for row in rows]), as_json, out_file, figure, drawer, result["notes"])
@@ -88,7 +89,7 @@ def compare_command(
     config = options.game_config(scenario, partner, settings)
     ends, found = _play(config, [first, second], sampled, None, episodes, yardstick_episodes, seed)
     one, other = found[first], found[second]
-    difference = compared(measured(first, config, one, ends), measured(second, config, other, ends), one, other).as_dict()
+    difference = asdict(compared(measured(first, config, one, ends), measured(second, config, other, ends), one, other))
     result = {**_head(scenario, config, episodes, ends, seed), **difference}
     columns = [(first, difference["first"]), (second, difference["second"]), ("difference", difference)]
     better = f"{first} earned more in {difference['better']:.1%} of the episodes and less in {difference['worse']:.1%}."
@@ -102,7 +103,7 @@ def _play(
     for_rules = (False, None) if any(is_learned(name) for name in names) else (sampled, hint)
     agents = {name: negotiator_of(name, *((sampled, hint) if is_learned(name) else for_rules)) for name in names}
     with progress() as task:
-        found = {name: played(config, negotiator, name, episodes, seed, task("playing")) for name, negotiator in agents.items()}
+        found = {name: play_episodes(config, negotiator, episodes, seed, task("playing"), name) for name, negotiator in agents.items()}
         ends = play_ends(config, min(episodes, yardstick_episodes), seed, task("playing"))
     return ends, found
 

@@ -85,7 +85,7 @@ def measure(
         "free": free,
         "seeds": _seed_words(contexts, seeds.tolist()),
         "without_hint": WITHOUT_HINT,
-        "measures": [row.as_dict() for row in found],
+        "measures": [asdict(row) for row in found],
     }
     deliver(result, _page(result, found), as_json, out_file, figure, "edgeworth.evaluation.hint_figures:draw_hint_measures")
     for note in dict.fromkeys(note for row in found for note in row.notes):

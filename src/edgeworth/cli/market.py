@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -25,13 +24,11 @@ from edgeworth.cli.market_story import (
     show_verdict,
 )
 from edgeworth.errors import FallbackUsed, InvalidOption
-from edgeworth.evaluation.sale_facts import SaleFacts, facts_of_sale
-from edgeworth.evaluation.story import account_line, bidder_name, headline, sentences
+from edgeworth.evaluation.story import bidder_name, play_step
 from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.market_view import Notebook
 from edgeworth.games.auction.sale_room import SaleRoom
-from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
-from edgeworth.games.auction.vocabulary import BIDDER_TYPES, SALES_PER_STEP
+from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 
 ALL_TYPES = "4"
 """The stage with every type of bidder at once, for a lively market."""
@@ -142,36 +139,12 @@ def _play(author: Designer, room: SaleRoom, steps: int, in_full: bool, verdicts:
         judged = {"verdict": author.verdicts[0].as_dict()} if isinstance(author, LanguageModel) else {}
         if judged and verdicts:
             show_verdict(judged["verdict"], step)
-        accounts.append({**_play_step(room, mechanism, show_sale if in_full else None), **judged})
+        accounts.append({**play_step(room, mechanism, show_sale if in_full else None), **judged})
         notebook.write(room.mechanisms)
         last = mechanism
         if in_full:
             show_account(accounts[-1:])
     return accounts
-
-
-def _play_step(room: SaleRoom, mechanism: DaedalusAction, show: Callable[[SaleFacts], None] | None) -> dict[str, Any]:
-    """Hold the sales of one step under a mechanism, and return its account."""
-    room.post(mechanism)
-    sales = []
-    for _ in range(SALES_PER_STEP):
-        sale = facts_of_sale(room, room.run_sale())
-        sales.append({**asdict(sale), "story": [headline(sale), *sentences(sale), account_line(sale)]})
-        if show is not None:
-            show(sale)
-    tally, n = room.workspace["tally"], room.batch.config.n_agents
-    return {
-        "step": int(room.market["step"]),
-        "mechanism": mechanism.model_dump(),
-        **{name: float(room.outcome[name]) for name in (*SCORES, *PROXIES, *DIAGNOSTICS)},
-        "profit": float(tally["profit"]),
-        "competitive_profit": float(tally["competitive_profit"]),
-        "surplus": float(tally["surplus"][:n].sum()),
-        "entitlement": float(tally["entitlement"][:n].sum()),
-        "welfare": float(tally["welfare"]),
-        "first_best": float(tally["first_best"]),
-        "sales": sales,
-    }
 
 
 def _bidders(room: SaleRoom, types: list[str]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +74,7 @@ def evaluate_command(
 ) -> None:
     """Measure a pocket model on held-out games: how many replies are legal, and what its hints and mechanisms are worth.
 
-    Replies are free, or constrained to legal ones ("held").
+    Replies are free, or constrained to legal ones (called held).
 
     Example: edgeworth pocket evaluate --talks 200 --markets 20
     """
@@ -86,7 +87,7 @@ def evaluate_command(
         client.check()
         scores = pocket_scores(client, talks, markets, seed, task("pocket model"))
         name = client.name
-    result = {"command": command_line(), "model": name, "seed": seed, "marks": scores.marks(), **scores.as_dict()}
+    result = {"command": command_line(), "model": name, "seed": seed, "marks": scores.marks(), **asdict(scores)}
     if onto_card:
         write_scores(model, {"command": result["command"], "marks": result["marks"], **scores.summary()})
     deliver(result, _scores_page(scores), as_json, out_file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -13,7 +13,8 @@ from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, table
 from edgeworth.evaluation.robustness import QUICK, Robustness, RobustnessBudget, robustness
 from edgeworth.evaluation.robustness import STAGES as ROBUSTNESS_STAGES
-from edgeworth.evaluation.sensitivity import Level, Sensitivity, best_name, sensitivity
+from edgeworth.evaluation.sensitivity import best_name, level_text, sensitivity
+from edgeworth.evaluation.statistics import Estimate
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES
 
@@ -47,31 +48,29 @@ def sensitivity_command(
         "command": command_line(),
         "quantity": "change of mean R when one field leaves the base mechanism; paired, 95 % bootstrap interval over episodes",
         "seeds": f"{seed} to {seed + episodes - 1}",
-        "stages": [entry.as_dict() for entry in found],
+        "stages": found,
     }
     deliver(result, _sensitivity_page(found), as_json, out_file, figure, "edgeworth.evaluation.auction_figures:draw_sensitivity")
 
 
-def _sensitivity_page(found: list[Sensitivity]) -> Iterator[RenderableType]:
-    for entry in found:
-        title = f"stage {entry.stage}: mean R {entry.base}; its change when one field moves"
+def _sensitivity_page(stages: list[dict[str, Any]]) -> Iterator[RenderableType]:
+    for entry in stages:
+        title = f"stage {entry['stage']}: mean R {Estimate.from_dict(entry['base'])}; its change when one field moves"
         shown = table("field", "base", "to its best other level", "to its worst level", title=title, text=2, wrap=False)
-        for effect in entry.effects:
-            own = next(_level(level) for level in effect.levels if level.is_base)
-            others = sorted((level for level in effect.levels if not level.is_base), key=lambda level: level.change.value)
-            shown.add_row(effect.field, own, _change(others[-1]), _change(others[0]) if len(others) > 1 else "")
+        for effect in entry["fields"]:
+            own = next(_level(level) for level in effect["levels"] if level["is_base"])
+            others = sorted((level for level in effect["levels"] if not level["is_base"]), key=lambda level: float(level["value"]))
+            shown.add_row(effect["field"], own, _change(others[-1]), _change(others[0]) if len(others) > 1 else "")
         yield shown
         yield ""
 
 
-def _change(level: Level) -> str:
-    return f"{_level(level)} {level.change.value:+.3f} ±{level.change.half_width:.3f}"
+def _change(level: dict[str, Any]) -> str:
+    return f"{_level(level)} {level['value']:+.3f} ±{Estimate.from_dict(level).half_width:.3f}"
 
 
-def _level(level: Level) -> str:
-    if isinstance(level.value, bool):
-        return "yes" if level.value else "no"
-    return f"{level.value:g}" if isinstance(level.value, float) else level.value.removeprefix("penalize_")
+def _level(level: dict[str, Any]) -> str:
+    return level_text(level["level"]).removeprefix("penalize ")
 
 
 def robustness_command(
@@ -120,7 +119,7 @@ def _robustness_page(found: Robustness, most: int, worlds: int) -> Iterator[Rend
     yield ""
     title = f"conclusions of the calibrated market in {worlds} worlds"
     conclusions = table("effect on R", "stage", "calibrated", "survives", "reversed", title=title, wrap=False)
-    for one in sorted(found.conclusions(), key=lambda conclusion: (conclusion.what, conclusion.stage)):
-        calibrated = f"{one.calibrated.value:+.3f}"
-        conclusions.add_row(one.what, one.stage, calibrated, f"{one.survives} of {worlds}", str(len(one.reversed_in)))
+    for one in sorted(found.conclusions(), key=lambda conclusion: (conclusion["what"], conclusion["stage"])):
+        calibrated = f"{one['calibrated']['value']:+.3f}"
+        conclusions.add_row(one["what"], one["stage"], calibrated, f"{one['survives']} of {worlds}", str(one["reversed"]))
     yield conclusions

@@ -19,7 +19,7 @@ from edgeworth.evaluation.learning_curves import Curve, learning_curves
 from edgeworth.evaluation.negotiators import play_ends
 from edgeworth.evaluation.self_play_report import Plan
 from edgeworth.evaluation.study import Study, load_study
-from edgeworth.evaluation.study_report import put_into_box, run_study
+from edgeworth.evaluation.study_report import run_study, write_bundled
 from edgeworth.runlog import read_config
 from edgeworth.training.curriculum import stages_of
 from edgeworth.training.settings import settings_of
@@ -50,7 +50,7 @@ def study_command(
     workers: Workers = CORES,
     out_file: OutFile = None,
     figure: Figure = None,
-    box: Annotated[Path | None, typer.Option(help="Also write the first seed's networks that are bundled to this folder.")] = None,
+    bundle: Annotated[Path | None, typer.Option(help="Also write the first seed's networks that are bundled to this folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train agents with several settings and seeds, and compare them.
@@ -71,7 +71,7 @@ def study_command(
     with progress() as task:
         found = run_study(wanted, folder, workers, task("study"))
     result = {"command": command_line(), "study": file.stem, **found}
-    for path in [] if box is None else put_into_box(wanted, folder, result, box, command_line()):
+    for path in [] if bundle is None else write_bundled(wanted, folder, result, bundle, command_line()):
         say(f"Wrote {path}.safetensors.")
     deliver(result, _study_page(result, wanted), as_json, out_file, figure, wanted.figure)
 
@@ -138,7 +138,7 @@ def self_play_command(
     workers: Workers = CORES,
     out_file: OutFile = None,
     figure: Figure = None,
-    box: Annotated[Path | None, typer.Option(help="Also write the first seed's classic network to this path, without suffix.")] = None,
+    bundle: Annotated[Path | None, typer.Option(help="Also write the first seed's classic network to this path, without suffix.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train agents by self-play and measure how far they can be exploited.
@@ -158,9 +158,9 @@ def self_play_command(
     with progress() as task:
         found = self_play_report.run_report(plan, runs, workers, task("self-play"))
     result = {"command": command_line(), **found}
-    if box is not None:
-        self_play_report.put_into_box(plan, runs, result, box, command_line())
-        say(f"Wrote {box}.safetensors.")
+    if bundle is not None:
+        self_play_report.write_bundled(plan, runs, result, bundle, command_line())
+        say(f"Wrote {bundle}.safetensors.")
     deliver(result, _self_play_page(result), as_json, out_file, figure, "edgeworth.evaluation.training_figures:draw_self_play")
 
 

@@ -18,7 +18,7 @@ from edgeworth.cli.console import command_line, deliver, progress, span, table
 from edgeworth.config import scenario_names
 from edgeworth.errors import DataError, FallbackUsed, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
 from edgeworth.evaluation.auction_yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick
-from edgeworth.evaluation.yardstick import Yardstick, yardstick
+from edgeworth.evaluation.yardstick import yardstick
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.vocabulary import RULES
 
@@ -90,18 +90,17 @@ def _bargaining(
     result = {
         "quantity": "sum of rewards / sum of the agent's maxima; 95 % bootstrap interval over contexts",
         "seeds": f"{seed} to {seed + contexts - 1} (blind plans: to {seed + plan_contexts - 1})",
-        "scenarios": [found.as_dict() for found in tables],
+        "scenarios": tables,
     }
-    notes = [f"A row is missing: {note}" for found in tables for note in found.notes]
+    notes = [f"A row is missing: {note}" for found in tables for note in found["notes"]]
     return result, _bargaining_page(tables), notes
 
 
-def _bargaining_page(tables: list[Yardstick]) -> Iterator[RenderableType]:
+def _bargaining_page(tables: list[dict[str, Any]]) -> Iterator[RenderableType]:
     for found in tables:
-        shown = table("agent", "share", "95 % interval", "contexts", title=f"{found.scenario}: share of the agent's maximum")
-        for row in found.rows:
-            share = row.share_of_maximum
-            shown.add_row(row.label, f"{share.value:.3f}", span(share.as_dict()), f"{share.n:,}")
+        shown = table("agent", "share", "95 % interval", "contexts", title=f"{found['scenario']}: share of the agent's maximum")
+        for row in found["rows"]:
+            shown.add_row(row["label"], f"{row['value']:.3f}", span(row), f"{row['n']:,}")
         yield shown
         yield ""
 
@@ -157,9 +156,9 @@ def _auction(
         "model": None if model is None else _about(model),
         "notes": notes,
         "schedule_over_best_constant": {
-            name: row.over_own_constant.as_dict() for name, rows in tables.items() for row in rows if row.over_own_constant is not None
+            name: row["over_own_constant"] for name, rows in tables.items() for row in rows if "over_own_constant" in row
         },
-        "populations": {name: [row.as_dict() for row in rows] for name, rows in tables.items()},
+        "populations": tables,
     }
     return result, _auction_page(tables), notes
 
@@ -176,11 +175,11 @@ def _unused_replies(tables: dict[str, list[Row]]) -> list[str]:
     notes = []
     for name, rows in tables.items():
         for row in rows:
-            posted = row.posted or {"reply": 0}
+            posted = row.get("posted", {"reply": 0})
             total, unused = sum(posted.values()), sum(posted.values()) - posted["reply"]
             if unused:
                 notes.append(
-                    f"{row.designer}, population {name}: {unused:,} of {total:,} mechanisms are not its own"
+                    f"{row['designer']}, population {name}: {unused:,} of {total:,} mechanisms are not its own"
                     f" ({posted['kept']:,} kept, {posted['opening']:,} opened with {OPENING})."
                 )
     return notes
@@ -192,8 +191,8 @@ def _auction_page(tables: dict[str, list[Row]]) -> Iterator[RenderableType]:
         shown = table("designer", "R", "95 % interval", "over best constant", "episodes", title=title)
         shown.columns[0].no_wrap = True
         for row in rows:
-            score, over = row.score, row.over_best_constant
-            gain = f"{over.value:+.3f} ±{(over.high - over.low) / 2:.3f}" if over.value else "–"
-            shown.add_row(row.designer, f"{score.value:.3f}", span(score.as_dict()), gain, f"{score.n:,}")
+            score, over = row["score"], row["over_best_constant"]
+            gain = f"{over['value']:+.3f} ±{(over['high'] - over['low']) / 2:.3f}" if over["value"] else "–"
+            shown.add_row(row["designer"], f"{score['value']:.3f}", span(score), gain, f"{score['n']:,}")
         yield shown
         yield ""

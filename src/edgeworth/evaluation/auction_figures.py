@@ -7,6 +7,7 @@ from typing import Any
 
 from edgeworth.evaluation.auction_yardstick import ORACLE, SCHEDULE, TOLD_STAGE
 from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, panels, pyplot, wrapped
+from edgeworth.evaluation.sensitivity import level_text
 from edgeworth.evaluation.statistics import Estimate
 
 # What every field of a mechanism does
@@ -128,13 +129,6 @@ def _label_levels(axes: Any, lines: dict[tuple[str, Any], float]) -> None:
             fontweight="bold",
             annotation_clip=False,
         )
-
-
-def level_text(value: Any) -> str:
-    """A level of a field for people."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value).replace("_", " ")
 
 
 def sensitivity_finding(result: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from edgeworth.agents.designers.informed import Oracle, ToldStage
 from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.agents.designers.search import QUICK, SearchBudget
 from edgeworth.config import AuctionConfig
-from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
+from edgeworth.evaluation.statistics import mean, paired_difference
 from edgeworth.progress import Progress
 
 POPULATIONS = ("0", "1", "2", "3", "4", "stages", "mixed", "dirichlet", "held_out")
@@ -65,31 +65,14 @@ class PlacedModel:
     """Episodes that it plays on every population."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One designer on one population."""
+Row = dict[str, Any]
+"""One designer on one population: its mean score and the paired difference to the better of the two constants, on the same markets.
 
-    designer: str
-    score: Estimate
-    over_best_constant: Estimate
-    """Paired difference to the better of the two constants, on the same markets."""
-    over_own_constant: Estimate | None = None
-    """Of a schedule: paired difference to the best constant of the very population."""
-    posted: Mapping[str, int] | None = None
-    """Of a language model: whose mechanisms were posted, over all markets and steps."""
+Of a language model also whose mechanisms were posted; of a schedule also the difference to the best constant of the very population."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        found: dict[str, Any] = {
-            "designer": self.designer,
-            "score": self.score.as_dict(),
-            "over_best_constant": self.over_best_constant.as_dict(),
-        }
-        if self.posted is not None:
-            found["posted"] = dict(self.posted)
-        if self.over_own_constant is not None:
-            found["over_own_constant"] = self.over_own_constant.as_dict()
-        return found
+
+def _row(designer: str, values: NDArray[np.float64], best: NDArray[np.float64], **more: Any) -> Row:
+    return {"designer": designer, "score": mean(values).as_dict(), "over_best_constant": paired_difference(values, best).as_dict(), **more}
 
 
 class Scale(NamedTuple):
@@ -118,27 +101,19 @@ def auction_yardstick(
         scores[name] = play(designer, config, episodes, seed).mean(axis=1)
         notes += [f"{name}: {note}." for note in designer.assumed]
     best = max((scores[name] for name in present if name.startswith("best constant")), key=lambda values: float(values.mean()))
-    rows = [
-        Row(
-            name,
-            mean(values),
-            paired_difference(values, best),
-            over_own_constant=_over_own(config, values, seed) if name == SCHEDULE else None,
-        )
-        for name, values in scores.items()
-    ]
+    rows = [_row(name, values, best, **(_over_own(config, values, seed) if name == SCHEDULE else {})) for name, values in scores.items()]
     if placed is not None:
         rows.append(_model_row(placed, config, seed, best[: placed.episodes], progress, total))
     progress("done", total, total)
     return Scale(rows, notes)
 
 
-def _over_own(config: AuctionConfig, values: NDArray[np.float64], seed: int) -> Estimate | None:
-    """What a schedule gains over the best constant of its population, on the same markets."""
+def _over_own(config: AuctionConfig, values: NDArray[np.float64], seed: int) -> Row:
+    """What a schedule gains over the best constant of its population, on the same markets, where one is bundled."""
     if config.stage not in BUNDLED:
-        return None
+        return {}
     own = play(Fixed(bundled_name(config.stage)), config, len(values), seed).mean(axis=1)
-    return paired_difference(values, own)
+    return {"over_own_constant": paired_difference(values, own).as_dict()}
 
 
 def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDArray[np.float64], progress: Progress, total: int) -> Row:
@@ -151,4 +126,4 @@ def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDAr
     stepped(0)
     values = play(placed.designer, config, placed.episodes, seed, stepped).mean(axis=1)
     posted = {whose: number - before[whose] for whose, number in placed.designer.counters["posted"].items()}
-    return Row(placed.label, mean(values), paired_difference(values, best), posted=posted)
+    return _row(placed.label, values, best, posted=posted)

@@ -19,6 +19,7 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, ONGOING, PARTNER, SELECTIONS_MATCHED
+from edgeworth.progress import Progress, silent
 
 CHUNK = 4096
 """Episodes played side by side."""
@@ -108,20 +109,20 @@ def seeds_with(config: BargainingConfig, wanted: Choice, episodes: int, seed: in
 
 
 def play_episodes(
-    config: BargainingConfig, negotiator: Negotiator, episodes: int, seed: int, progress: Callable[[int], None] | None = None
+    config: BargainingConfig, negotiator: Negotiator, episodes: int, seed: int, progress: Progress = silent, name: str = ""
 ) -> Episodes:
-    """Play the first episode of each of `episodes` consecutive seeds; `progress` is called with the number of each chunk."""
-    return play_seeds(config, negotiator, consecutive(seed, episodes), progress)
+    """Play the first episode of each of `episodes` consecutive seeds; `name` is for the progress."""
+    return play_seeds(config, negotiator, consecutive(seed, episodes), progress, name)
 
 
-def play_seeds(config: BargainingConfig, negotiator: Negotiator, seeds: Seeds, progress: Callable[[int], None] | None = None) -> Episodes:
+def play_seeds(config: BargainingConfig, negotiator: Negotiator, seeds: Seeds, progress: Progress = silent, name: str = "") -> Episodes:
     """Play the first episode of each of these seeds."""
     parts = []
+    progress(name, 0, len(seeds))
     for begin in range(0, len(seeds), CHUNK):
         batch = opened(config, seeds[begin : begin + CHUNK])
         parts.append(Episodes.of(batch, *play_out(batch, negotiator)))
-        if progress is not None:
-            progress(batch.size)
+        progress(name, begin + batch.size, len(seeds))
     return Episodes.joined(parts)
 
 

@@ -18,8 +18,8 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,10 +108,6 @@ class HintMeasure:
     cost: Cost
     notes: tuple[str, ...] = ()
     """Fallbacks that were used, and why something could not be measured."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
 
 def choose_seeds(config: BargainingConfig, contexts: str, episodes: int, seed: int) -> NDArray[np.int64]:

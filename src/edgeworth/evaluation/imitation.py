@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -209,7 +209,7 @@ def measure_play(checkpoint: Path, game: BargainingConfig, episodes: int, seed: 
         "random": RandomLegal(),
     }
     ends = Ends(play_episodes(game, RandomLegal(), episodes, seed), None)
-    rows = {name: measured(name, game, play_episodes(game, player, episodes, seed), ends).as_dict() for name, player in players.items()}
+    rows = {name: asdict(measured(name, game, play_episodes(game, player, episodes, seed), ends)) for name, player in players.items()}
     return {
         "partner": game.partner,
         "episodes": episodes,

@@ -20,14 +20,13 @@ Intervals are 95 % bootstraps over episodes.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.exact import Bayes
-from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.scripted import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
@@ -126,10 +125,6 @@ class Evaluation:
     length: Estimate
     regret: Estimate | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -146,10 +141,6 @@ class Comparison:
     """Share of the episodes in which the first earned more."""
     worse: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
 
 def play_ends(config: BargainingConfig, episodes: int, seed: int, progress: Progress = silent) -> Ends:
     """Play the ends of the scale; there is no blind plan against a partner whose replies reveal something."""
@@ -158,20 +149,7 @@ def play_ends(config: BargainingConfig, episodes: int, seed: int, progress: Prog
         check_silent_partner(BargainingBatch(config, 1))
     except InvalidOption as error:
         return Ends(random, None, f"No score against blind Bayes: {error}")
-    return Ends(random, played(config, Bayes(), "blind Bayes", episodes, seed, progress))
-
-
-def played(config: BargainingConfig, negotiator: Negotiator, name: str, episodes: int, seed: int, progress: Progress = silent) -> Episodes:
-    """Play seeded episodes and report how far it is."""
-    done = 0
-
-    def count(more: int) -> None:
-        nonlocal done
-        done += more
-        progress(name, done, episodes)
-
-    count(0)
-    return play_episodes(config, negotiator, episodes, seed, count)
+    return Ends(random, play_episodes(config, Bayes(), episodes, seed, progress, "blind Bayes"))
 
 
 def play_measures(episodes: Episodes, reservation: tuple[float, float]) -> dict[str, Estimate | None]:

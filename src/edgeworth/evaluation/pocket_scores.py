@@ -1,15 +1,16 @@
 """What a pocket model is worth, on contexts and markets that it was not trained on: free and constrained replies, hints and mechanisms.
 
-*Free* replies have no schema and temperature 1; they show what was learnt. *Held* replies are greedy and follow the schema, as the model is
-used. Hints are followed at every move of classic episodes with held-out contexts and compared with the Bayes plan on the same episodes;
-mechanisms are posted at every step of markets from the equal mixture of the stages, at seeds that training does not use.
+*Free* replies have no schema and temperature 1; they show what was learnt. Constrained replies (`held` in the result) are greedy and follow
+the schema, as the model is used. Hints are followed at every move of classic episodes with held-out contexts and compared with the Bayes
+plan on the same episodes; mechanisms are posted at every step of markets from the equal mixture of the stages, at seeds that training does
+not use.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,6 @@ from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.errors import FallbackUsed
 from edgeworth.evaluation.hint_measures import FREE_TEMPERATURE, Adviser, HintMeasure, choose_seeds, measure_hints
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, ratio
-from edgeworth.games.auction.batch import Rows
-from edgeworth.games.auction.market_view import MarketView
 from edgeworth.llm.client import Client
 from edgeworth.progress import Progress, silent
 
@@ -53,10 +52,6 @@ class PocketScores:
 
     hints: dict[str, HintMeasure]
     mechanisms: dict[str, MechanismMeasure]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
     def summary(self) -> dict[str, dict[str, str]]:
         """The main numbers in words, by the way of asking."""
@@ -88,58 +83,39 @@ class PocketScores:
         return {name: {"found": found[name], "mark": wanted, "met": found[name] >= wanted} for name, wanted in TARGETS.items()}
 
 
-class CountingDesigner(LanguageModel):
-    """The language-model designer, which also records which replies were legal, step by step."""
-
-    def design(self, view: MarketView) -> Rows:
-        rows = super().design(view)
-        self.legal.append([verdict.fault is None for verdict in self.verdicts])
-        for verdict in self.verdicts:
-            if verdict.reason is not None:
-                self.reasons[verdict.reason] = self.reasons.get(verdict.reason, 0) + 1
-        self.on_step(view.round_number + 1, view.episode_length)
-        return rows
-
-    def counting(self, on_step: Callable[[int, int], None]) -> CountingDesigner:
-        """Start counting anew."""
-        self.legal: list[list[bool]] = []
-        self.reasons: dict[str, int] = {}
-        self.on_step = on_step
-        return self
-
-
 def pocket_scores(client: Client, talks: int, markets: int, seed: int, progress: Progress = silent) -> PocketScores:
-    """Measure a model in both games, free and held."""
-
-    def steps_of(what: str) -> Callable[[int, int], None]:
-        return lambda done, total: progress(what, done, total)
-
+    """Measure a model in both games, with free and with constrained replies."""
     config = BargainingConfig()
     seeds = choose_seeds(config, "held_out", talks, seed)
-    free = LanguageModelHints(client, constrained=False, temperature=FREE_TEMPERATURE, seed=seed)
-    advisers = [Adviser("free", free), Adviser("held", LanguageModelHints(client))]
-    measured = measure_hints(config, advisers, seeds, progress)
-    hints = {measure.adviser: measure for measure in measured}
-    market, constant = AuctionConfig(stage=POPULATION), BestConstant(POPULATION)
-    constants = play(constant, market, markets, seed).mean(axis=1)
-    designers = {
-        "free": CountingDesigner(client, constrained=False, temperature=FREE_TEMPERATURE, seed=seed),
-        "held": CountingDesigner(client),
-    }
+    free: dict[str, Any] = {"constrained": False, "temperature": FREE_TEMPERATURE, "seed": seed}
+    advisers = [Adviser("free", LanguageModelHints(client, **free)), Adviser("held", LanguageModelHints(client))]
+    hints = {measure.adviser: measure for measure in measure_hints(config, advisers, seeds, progress)}
+    market = AuctionConfig(stage=POPULATION)
+    constants = play(BestConstant(POPULATION), market, markets, seed).mean(axis=1)
+    designers = {"free": LanguageModel(client, **free), "held": LanguageModel(client)}
     mechanisms = {
-        name: mechanism_measure(designer.counting(steps_of(f"{name} mechanisms")), market, constants, seed)
-        for name, designer in designers.items()
+        name: mechanism_measure(designer, f"{name} mechanisms", market, constants, seed, progress) for name, designer in designers.items()
     }
     return PocketScores(hints, mechanisms)
 
 
-def mechanism_measure(designer: CountingDesigner, market: AuctionConfig, constants: NDArray[np.float64], seed: int) -> MechanismMeasure:
-    """Let the designer play, and count."""
+def mechanism_measure(
+    designer: LanguageModel, name: str, market: AuctionConfig, constants: NDArray[np.float64], seed: int, progress: Progress
+) -> MechanismMeasure:
+    """Let the designer play, and count its legal replies step by step."""
+    legal: list[list[bool]] = []
+    reasons: Counter[str] = Counter()
+
+    def count(step: int) -> None:
+        legal.append([verdict.fault is None for verdict in designer.verdicts])
+        reasons.update(verdict.reason for verdict in designer.verdicts if verdict.reason is not None)
+        progress(name, step, market.episode_length)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackUsed)  # rejections are counted
-        scores = play(designer, market, len(constants), seed).mean(axis=1)
-    legal = np.array(designer.legal, np.float64)
-    legality = ratio(legal.sum(axis=0), np.full(len(constants), float(len(legal))))
+        scores = play(designer, market, len(constants), seed, count).mean(axis=1)
+    asked = np.array(legal, np.float64)
+    legality = ratio(asked.sum(axis=0), np.full(len(constants), float(len(asked))))
     return MechanismMeasure(
-        len(constants), legal.size, legality, mean(scores), paired_difference(scores, constants), dict(sorted(designer.reasons.items()))
+        len(constants), asked.size, legality, mean(scores), paired_difference(scores, constants), dict(sorted(reasons.items()))
     )

@@ -208,22 +208,8 @@ def effects_at(world: World, stage: str, budget: RobustnessBudget, seed: int) ->
 
 # Conclusions
 
-
-@dataclass(frozen=True)
-class Conclusion:
-    """A clear effect of the calibrated market, and in how many worlds it is the same, not clear, or reversed."""
-
-    stage: str
-    what: str
-    calibrated: Estimate
-    survives: int
-    unclear: int
-    reversed_in: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        counts = {"survives": self.survives, "unclear": self.unclear, "reversed": len(self.reversed_in)}
-        return {"stage": self.stage, "what": self.what, "calibrated": self.calibrated.as_dict(), **counts, "reversed_in": self.reversed_in}
+FATES = {"survives": 1, "unclear": 0, "reversed": -1}
+"""What becomes of a conclusion in another world, by the sign of the effect there relative to the calibrated one."""
 
 
 def sign_of(effect: Estimate) -> int:
@@ -241,17 +227,16 @@ class Robustness:
     formats: Mapping[str, Mapping[str, Mapping[str, float]]]
     """R of each format's best, by world and stage."""
 
-    def conclusions(self) -> list[Conclusion]:
-        """Every clear effect of the calibrated market with its fate in the other worlds."""
+    def conclusions(self) -> list[dict[str, Any]]:
+        """Every clear effect of the calibrated market, and in how many of the other worlds it is the same, not clear, or reversed."""
         others, drawn = {name: found for name, found in self.effects.items() if name != CALIBRATED.name}, []
         for stage, effects in self.effects[CALIBRATED.name].items():
             for what, effect in effects.items():
-                sign = sign_of(effect)
-                if sign:
+                if sign := sign_of(effect):
                     signs = {name: sign * sign_of(found[stage][what]) for name, found in others.items()}
-                    survives, unclear = (sum(one == wanted for one in signs.values()) for wanted in (1, 0))
-                    reversed_in = tuple(name for name, one in signs.items() if one == -1)
-                    drawn.append(Conclusion(stage, what, effect, survives, unclear, reversed_in))
+                    counts = {fate: list(signs.values()).count(wanted) for fate, wanted in FATES.items()}
+                    reversed_in = [name for name, one in signs.items() if one == FATES["reversed"]]
+                    drawn.append({"stage": stage, "what": what, "calibrated": effect.as_dict(), **counts, "reversed_in": reversed_in})
         return drawn
 
     def best_formats(self) -> dict[str, dict[str, int]]:
@@ -264,7 +249,7 @@ class Robustness:
         """For JSON."""
         return {
             "influence": [{"constant": c.path, "value": c.value, "mean_change_of_R": value} for c, value in self.influence],
-            "conclusions": [conclusion.as_dict() for conclusion in self.conclusions()],
+            "conclusions": self.conclusions(),
             "best_formats": self.best_formats(),
             "formats": self.formats,
             "effects": {

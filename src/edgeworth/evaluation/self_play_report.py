@@ -43,7 +43,7 @@ GAMES: dict[str, dict[str, Any]] = {
 }
 """The classic game, and the same game with three moves, whose best response can be computed."""
 KINDS: dict[str, dict[str, Any]] = {"pool": {}, "naive": {"self_play": {"past_selves": 0, "latest": 1.0}}}
-BOXED = ("pool", "classic")
+BUNDLED = ("pool", "classic")
 """The kind and the game whose first seed is bundled."""
 OPPONENTS = ("heuristic", "conceder", "human_clone")
 """Opponents that no agent was trained with."""
@@ -250,9 +250,9 @@ def run_report(plan: Plan, runs: Path, workers: int, progress: Progress = silent
     }
 
 
-def put_into_box(plan: Plan, runs: Path, result: Mapping[str, Any], box: Path, command: str) -> None:
+def write_bundled(plan: Plan, runs: Path, result: Mapping[str, Any], bundle: Path, command: str) -> None:
     """Write the network of the pool's first seed in the classic game, with its card."""
-    kind, game = BOXED
+    kind, game = BUNDLED
     row = next(row for row in result["games"] if row["game"] == game)["kinds"][kind]
     card = {
         "what": f"A negotiator that learnt by self-play with a pool of past selves, both sides of the table, in the scenario {game}.",
@@ -264,4 +264,4 @@ def put_into_box(plan: Plan, runs: Path, result: Mapping[str, Any], box: Path, c
         "quantity": result["quantity"],
         **{name: value for name, value in row["seeds"][0].items() if value is not None},
     }
-    write_network(box, checkpoint_of(runs, cell_of(kind, game), plan.seeds[0]), card)
+    write_network(bundle, checkpoint_of(runs, cell_of(kind, game), plan.seeds[0]), card)

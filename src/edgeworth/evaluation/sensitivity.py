@@ -6,7 +6,6 @@ episode. The base is the stage's best bundled mechanism, or one that the user gi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,51 +15,12 @@ from edgeworth.agents.designers.bundled import bundled_name, mechanism_names
 from edgeworth.agents.designers.search import mean_scores
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
+from edgeworth.evaluation.statistics import mean, paired_difference
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, DaedalusAction, mechanism_rows
 from edgeworth.progress import Progress, silent
 
 RESERVES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
 PENALTIES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
-
-
-@dataclass(frozen=True)
-class Level:
-    """One value of a field, and what moving there does to mean R."""
-
-    value: str | float | bool
-    is_base: bool
-    change: Estimate
-
-
-@dataclass(frozen=True)
-class FieldEffect:
-    """All levels of one field, the base's own value among them."""
-
-    field: str
-    levels: tuple[Level, ...]
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """What every field does to a base mechanism in one population."""
-
-    stage: str
-    mechanism: DaedalusAction
-    base: Estimate
-    effects: tuple[FieldEffect, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "stage": self.stage,
-            "mechanism": self.mechanism.model_dump(),
-            "base": self.base.as_dict(),
-            "fields": [
-                {"field": e.field, "levels": [{"level": v.value, "is_base": v.is_base, **v.change.as_dict()} for v in e.levels]}
-                for e in self.effects
-            ],
-        }
 
 
 def levels_of(field: str, base: Any) -> list[Any]:
@@ -70,6 +30,13 @@ def levels_of(field: str, base: Any) -> list[Any]:
     if field in FLAGS:
         return [False, True]
     return sorted({*(RESERVES if field == "reserve_price" else PENALTIES), base})
+
+
+def level_text(value: Any) -> str:
+    """A level of a field for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value).replace("_", " ")
 
 
 def best_name(stage: str) -> str:
@@ -82,26 +49,24 @@ def best_name(stage: str) -> str:
 
 def sensitivity(
     stage: str, config: AuctionConfig, base: DaedalusAction, episodes: int, seed: int, progress: Progress = silent
-) -> Sensitivity:
-    """Move every field of the base through its levels, one at a time, on the episodes of the same seeds."""
+) -> dict[str, Any]:
+    """Move every field of the base through its levels, one at a time, on the episodes of the same seeds; a dictionary for JSON."""
     scores = episode_scores([base], config, episodes, seed)[0]
-    effects = []
+    fields = []
     for done, field in enumerate(FIELDS):
         progress(field, done, len(FIELDS))
-        effects.append(field_effect(field, base, scores, config, seed))
+        fields.append({"field": field, "levels": field_effect(field, base, scores, config, seed)})
     progress("done", len(FIELDS), len(FIELDS))
-    return Sensitivity(stage, base, mean(scores, seed), tuple(effects))
+    return {"stage": stage, "mechanism": base.model_dump(), "base": mean(scores, seed).as_dict(), "fields": fields}
 
 
-def field_effect(field: str, base: DaedalusAction, scores: NDArray[np.float64], config: AuctionConfig, seed: int) -> FieldEffect:
-    """What the levels of one field do to the scores of the base."""
+def field_effect(field: str, base: DaedalusAction, scores: NDArray[np.float64], config: AuctionConfig, seed: int) -> list[dict[str, Any]]:
+    """What every level of one field does to the scores of the base; the base's own value is one of them."""
     own = getattr(base, field)
     values = levels_of(field, own)
     moved = episode_scores([base.model_copy(update={field: value}) for value in values], config, len(scores), seed)
-    return FieldEffect(
-        field,
-        tuple(Level(value, value == own, paired_difference(row, scores, seed)) for value, row in zip(values, moved, strict=True)),
-    )
+    changes = (paired_difference(row, scores, seed).as_dict() for row in moved)
+    return [{"level": value, "is_base": value == own, **change} for value, change in zip(values, changes, strict=True)]
 
 
 def episode_scores(mechanisms: list[DaedalusAction], config: AuctionConfig, episodes: int, seed: int) -> NDArray[np.float64]:

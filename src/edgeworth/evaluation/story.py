@@ -1,4 +1,4 @@
-"""The story of a sale: its facts (`sale_facts`) as sentences and rows of a table.
+"""The story of a sale, its facts (`sale_facts`) as sentences and rows of a table; and the account of a step, sale by sale.
 
 A bidder is named by its type and seat ("colluder 3"), seats counted from 1. Bids, values and prices are per unit of quality; charges,
 fines, kickbacks and profits are money.
@@ -6,10 +6,15 @@ fines, kickbacks and profits are money.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
-from edgeworth.evaluation.sale_facts import Award, Bid, Ring, SaleFacts
-from edgeworth.games.auction.vocabulary import BIDDER_TYPES
+from edgeworth.evaluation.sale_facts import Award, Bid, Ring, SaleFacts, facts_of_sale
+from edgeworth.games.auction.action import DaedalusAction
+from edgeworth.games.auction.sale_room import SaleRoom
+from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
+from edgeworth.games.auction.vocabulary import BIDDER_TYPES, SALES_PER_STEP
 
 QUIET_DAY, BRISK_DAY = 0.9, 1.1
 """Demand below and above which a day is called so."""
@@ -231,3 +236,30 @@ def _plural(seats: Sequence[int], one: str, many: str) -> str:
 
 def _were(seats: Sequence[int]) -> str:
     return _plural(seats, "was", "were")
+
+
+# Steps
+
+
+def play_step(room: SaleRoom, mechanism: DaedalusAction, show: Callable[[SaleFacts], None] | None = None) -> dict[str, Any]:
+    """Hold the sales of one step under a mechanism, and return its account; `show` is called with every sale."""
+    room.post(mechanism)
+    sales = []
+    for _ in range(SALES_PER_STEP):
+        sale = facts_of_sale(room, room.run_sale())
+        sales.append({**asdict(sale), "story": [headline(sale), *sentences(sale), account_line(sale)]})
+        if show is not None:
+            show(sale)
+    tally, n = room.workspace["tally"], room.batch.config.n_agents
+    return {
+        "step": int(room.market["step"]),
+        "mechanism": mechanism.model_dump(),
+        **{name: float(room.outcome[name]) for name in (*SCORES, *PROXIES, *DIAGNOSTICS)},
+        "profit": float(tally["profit"]),
+        "competitive_profit": float(tally["competitive_profit"]),
+        "surplus": float(tally["surplus"][:n].sum()),
+        "entitlement": float(tally["entitlement"][:n].sum()),
+        "welfare": float(tally["welfare"]),
+        "first_best": float(tally["first_best"]),
+        "sales": sales,
+    }

@@ -56,8 +56,8 @@ class Cell:
     """The share of the maximum that it should reach."""
     below_bayes: float | None = None
     """How far below the blind Bayes plan it may stay, in shares of the maximum."""
-    box: str | None = None
-    """The name under which its first seed's network goes into the box, where a box is named."""
+    bundle: str | None = None
+    """The name under which its first seed's network is bundled, where a folder for that is named."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Its place in a grid: the value of every axis."""
 

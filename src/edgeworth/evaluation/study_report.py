@@ -196,11 +196,11 @@ def _reaching(folders: Sequence[Path], baseline: Sequence[Path]) -> Row:
 # Bundled networks
 
 
-def put_into_box(study: Study, runs: Path, result: Mapping[str, Any], box: Path, command: str) -> list[Path]:
+def write_bundled(study: Study, runs: Path, result: Mapping[str, Any], bundle: Path, command: str) -> list[Path]:
     """Write the first seed's network of every cell that is bundled, with its card, into a folder; returns the checkpoints."""
     written = []
     for cell, row in zip(study.cells, result["cells"], strict=True):
-        if cell.box is None:
+        if cell.bundle is None:
             continue
         seed, first = study.seeds[0], row["seeds"][0]
         card = {
@@ -217,8 +217,8 @@ def put_into_box(study: Study, runs: Path, result: Mapping[str, Any], box: Path,
             "below_bayes": first["below_bayes"],
             "yardsticks": row["yardsticks"],
         }
-        write_network(box / cell.box, checkpoint_of(runs, cell, seed), card)
-        written.append(box / cell.box)
+        write_network(bundle / cell.bundle, checkpoint_of(runs, cell, seed), card)
+        written.append(bundle / cell.bundle)
     return written
 
 

@@ -7,7 +7,6 @@ seeds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from edgeworth.agents.negotiators.scripted import AgreeFirst, Concession, Greedy
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import consecutive, maximum_rewards, opened, play_episodes
-from edgeworth.evaluation.statistics import Estimate, ratio
+from edgeworth.evaluation.statistics import ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import bayes_plan, offers_before_agreeing
 from edgeworth.games.bargaining.bounds import oracle_values
@@ -33,53 +32,34 @@ PLAYED: dict[str, tuple[str, Negotiator]] = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
-    """One agent on one scenario."""
-
-    agent: str
-    label: str
-    share_of_maximum: Estimate
+Row = dict[str, Any]
+"""One agent on one scenario: its name, its label, and the share of the maximum with its interval."""
 
 
-@dataclass(frozen=True)
-class Yardstick:
-    """The scale of one scenario, best first."""
-
-    scenario: str
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...] = ()
-    """Why a row is missing, where one is."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "scenario": self.scenario,
-            "notes": list(self.notes),
-            "rows": [{"agent": r.agent, "label": r.label, **r.share_of_maximum.as_dict()} for r in self.rows],
-        }
+def _row(agent: str, label: str, rewards: NDArray[np.float64], maximum: NDArray[np.float64], seed: int) -> Row:
+    return {"agent": agent, "label": label, **ratio(rewards, maximum, seed).as_dict()}
 
 
 def yardstick(
     scenario: str, config: BargainingConfig, contexts: int, plan_contexts: int, seed: int, progress: Progress = silent
-) -> Yardstick:
-    """Compute the scale of a scenario: exact bounds and simple agents."""
+) -> dict[str, Any]:
+    """Compute the scale of a scenario, exact bounds and simple agents; for JSON, with a note where a row is missing."""
     batch = opened(config, consecutive(seed, contexts))
     maximum = maximum_rewards(batch)
     rows: list[Row] = []
     notes: list[str] = []
     progress("oracle", 0, contexts)
     try:
-        rows.append(Row("oracle", "oracle: knows the partner's utilities", ratio(oracle_values(batch), maximum, seed)))
+        rows.append(_row("oracle", "oracle: knows the partner's utilities", oracle_values(batch), maximum, seed))
         rows += _plan_rows(opened(config, consecutive(seed, plan_contexts)), seed, progress)
     except InvalidOption as error:
         notes.append(str(error))
     for name, (label, negotiator) in PLAYED.items():
         progress(name, 0, contexts)
         played = play_episodes(config, negotiator, contexts, seed)
-        rows.append(Row(name, label, ratio(played.reward, played.maximum, seed)))
+        rows.append(_row(name, label, played.reward, played.maximum, seed))
     progress("done", contexts, contexts)
-    return Yardstick(scenario, tuple(rows), tuple(notes))
+    return {"scenario": scenario, "notes": notes, "rows": rows}
 
 
 def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> list[Row]:
@@ -97,11 +77,11 @@ def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> list[Ro
         best[slot], short[slot] = plans[key]
         if slot % 50 == 0:
             progress("blind plans", slot, batch.size)
-    maximum: NDArray[np.float64] = maximum_rewards(batch)
+    maximum = maximum_rewards(batch)
     offers = f"{fixed} offer{'s' if fixed != 1 else ''}"
     return [
-        Row("bayes", "blind Bayes: best plan of offers", ratio(best, maximum, seed)),
-        Row(f"bayes_{fixed}", f"blind Bayes: {offers}, then AGREE", ratio(short, maximum, seed)),
+        _row("bayes", "blind Bayes: best plan of offers", best, maximum, seed),
+        _row(f"bayes_{fixed}", f"blind Bayes: {offers}, then AGREE", short, maximum, seed),
     ]
 
 
