@@ -23,7 +23,7 @@ from edgeworth.envs.daedalus import DaedalusEnv
 from edgeworth.errors import DataError, FallbackUsed, IllegalAction, InvalidOption, ModelUnavailable, NotRecorded, UnknownKey, UnknownName
 from edgeworth.games.auction.action import action_of, mechanism_rows
 from edgeworth.games.auction.batch import MarketBatch
-from edgeworth.games.auction.market_view import Notebook
+from edgeworth.games.auction.market_view import StepHistory
 from edgeworth.llm.client import Completion, Failure, Messages, Reply, Sampling, Samplings
 from edgeworth.llm.scripted import Scripted
 from edgeworth.protocol import Reason
@@ -87,12 +87,12 @@ def test_identical_markets_are_asked_for_once_and_share_the_reply() -> None:
     batch = MarketBatch(AuctionConfig(), 3)
     batch.seed([7, 8, 7])
     batch.reset()
-    notebook = Notebook(batch)
+    history = StepHistory(batch)
     designer.begin(batch.config, 3, 0)
     for asked in (1, 3):
-        rows = designer.design(notebook.view())
+        rows = designer.design(history.view())
         batch.step(rows)
-        notebook.write(rows)
+        history.add(rows)
         assert len(model.asked) == asked and rows[0] == rows[2]
     assert designer.counters["prompts"] == 3 and designer.counters["posted"] == {"reply": 6, "kept": 0, "opening": 0}
 
@@ -169,15 +169,15 @@ def test_the_opening_mechanism_can_be_chosen() -> None:
 
 def test_one_rejected_reply_leaves_the_other_markets_alone() -> None:
     batch = opened(2)
-    notebook = Notebook(batch)
+    history = StepHistory(batch)
     rows = mechanism_rows([bundled_mechanism("mixed"), bundled_mechanism("stages")])
     batch.step(rows)
-    notebook.write(rows)
+    history.add(rows)
     replies = iter(["no", said(MECHANISM)])
     designer = LanguageModel(Scripted(lambda messages: next(replies)))
     designer.begin(batch.config, 2, 0)
     with pytest.warns(FallbackUsed):
-        posted = designer.design(notebook.view())
+        posted = designer.design(history.view())
     assert posted[0] == rows[0] and action_of(posted[1]).model_dump() == MECHANISM
     assert [verdict.posted for verdict in designer.verdicts] == ["kept", "reply"]
 

@@ -17,7 +17,7 @@ from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import FIELDS, action_of, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows
-from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView, Notebook, mechanism_table, observation_of, rows_of_table
+from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView, StepHistory, mechanism_table, observation_of, rows_of_table
 from edgeworth.games.auction.state import SCORES
 from edgeworth.seeding import generator
 
@@ -101,13 +101,13 @@ def test_the_last_outcomes_stand_last_and_steps_not_played_are_zeros() -> None:
 
 def test_a_view_stays_as_it_was_shown() -> None:
     batch = opened(2)
-    notebook = Notebook(batch)
-    view = notebook.view()
+    history = StepHistory(batch)
+    view = history.view()
     rows = chance(0, 2)
     batch.step(rows)
-    notebook.write(rows)
+    history.add(rows)
     assert not view.recent.any() and not view.proxies.any() and view.mechanisms.tobytes() == bytes(view.mechanisms.nbytes)
-    assert notebook.view().mechanisms.tobytes() == rows.tobytes()
+    assert history.view().mechanisms.tobytes() == rows.tobytes()
 
 
 def test_markets_at_different_steps_have_no_view_in_common() -> None:
@@ -117,7 +117,7 @@ def test_markets_at_different_steps_have_no_view_in_common() -> None:
     markets.step(chance(0, 2))
     markets.begin(np.array([True, False]))
     with pytest.raises(InvalidOption, match="0 to 1 steps"):
-        markets.notebook.view()
+        markets.history.view()
     assert (markets.view(0).round_number, markets.view(1).round_number) == (0, 1)
 
 
@@ -125,9 +125,9 @@ def test_a_fresh_episode_opens_a_fresh_page() -> None:
     batch = MarketBatch(AuctionConfig(), 2)
     batch.seed(0)
     batch.reset()
-    notebook = Notebook(batch)
+    history = StepHistory(batch)
     batch.step(chance(0, 2))
-    notebook.write(chance(0, 2))
+    history.add(chance(0, 2))
     batch.reset()
-    notebook.open()
-    assert not notebook.lines.any() and notebook.view().round_number == 0
+    history.clear()
+    assert not history.lines.any() and history.view().round_number == 0

@@ -15,7 +15,7 @@ from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import check_rows
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.bidders import BidderProfile
-from edgeworth.games.auction.market_view import Notebook
+from edgeworth.games.auction.market_view import StepHistory
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 from edgeworth.llm.client import Messages
 from edgeworth.llm.scripted import Scripted
@@ -71,13 +71,13 @@ def test_it_posts_a_legal_mechanism_for_every_market_at_every_step_and_says_what
     batch.seed(0)
     batch.reset()
     designer.begin(config, size, 0, told_to(designer, batch.markets))
-    notebook = Notebook(batch)
+    history = StepHistory(batch)
     for _ in range(config.episode_length):
-        rows = designer.design(notebook.view())
+        rows = designer.design(history.view())
         assert rows.shape == (size,)
         check_rows(rows)
         batch.step(rows)
-        notebook.write(rows)
+        history.add(rows)
     assert type(designer).__doc__
 
 

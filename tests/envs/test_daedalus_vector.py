@@ -294,7 +294,7 @@ def test_samples_keep_to_what_is_locked() -> None:
     env.action_space.seed(0)
     actions = env.action_space.sample()
     env.step(actions)
-    posted = env.markets.notebook.view().mechanisms
+    posted = env.markets.history.view().mechanisms
     assert (posted["auction_type"] == 0).all() and (posted["reserve_price"] == 0.3).all() and posted["reveal_reserve"].all()
     assert (posted["coalition_policy"] == 1).all() and len(np.unique(posted["shill_penalty"])) > 5
 

@@ -26,7 +26,7 @@ from edgeworth.cli.market_story import (
 from edgeworth.errors import FallbackUsed, InvalidOption
 from edgeworth.evaluation.story import bidder_name, play_step
 from edgeworth.games.auction.action import DaedalusAction, action_of
-from edgeworth.games.auction.market_view import Notebook
+from edgeworth.games.auction.market_view import StepHistory
 from edgeworth.games.auction.sale_room import SaleRoom
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 
@@ -129,18 +129,18 @@ def _designer(mechanism: str | None, designer: str | None, n_agents: int, model_
 def _play(author: Designer, room: SaleRoom, steps: int, in_full: bool, verdicts: bool) -> list[dict[str, Any]]:
     """Play so many steps, show them as they happen, and return their accounts."""
     accounts: list[dict[str, Any]] = []
-    notebook, last = Notebook(room.batch), None
+    history, last = StepHistory(room.batch), None
     for step in range(1, steps + 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FallbackUsed)  # every verdict is shown
-            mechanism = action_of(author.design(notebook.view())[0])
+            mechanism = action_of(author.design(history.view())[0])
         if in_full:
             show_mechanism(mechanism, step, mechanism != last)
         judged = {"verdict": author.verdicts[0].as_dict()} if isinstance(author, LanguageModel) else {}
         if judged and verdicts:
             show_verdict(judged["verdict"], step)
         accounts.append({**play_step(room, mechanism, show_sale if in_full else None), **judged})
-        notebook.write(room.mechanisms)
+        history.add(room.mechanisms)
         last = mechanism
         if in_full:
             show_account(accounts[-1:])

@@ -21,7 +21,6 @@ from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus_features import feature_space, features_of
 from edgeworth.envs.daedalus_spaces import (
     RESET_OPTIONS,
-    LevelChoice,
     LevelSpace,
     config_after,
     in_words,
@@ -94,9 +93,8 @@ class DaedalusFlatEnv(DaedalusEnv):
 
     def __init__(self, render_mode: str | None = None, locked: Mapping[str, Any] | None = None, **options: Any) -> None:
         super().__init__(render_mode, **options)
-        self.choice = LevelChoice.with_locked(locked)
-        self._mask = self.choice.mask()
-        self.action_space = LevelSpace(self.choice)
+        self.action_space = self._levels = LevelSpace(locked)
+        self._mask = self._levels.mask()
         self.observation_space = feature_space()
 
     def action_masks(self) -> NDArray[np.int8]:
@@ -104,7 +102,7 @@ class DaedalusFlatEnv(DaedalusEnv):
         return self._mask.copy()
 
     def _mechanism(self, action: Any) -> Rows:
-        return rows_of_levels(self.choice.checked([action], 1))
+        return rows_of_levels(self._levels.checked(action))
 
     def _observation(self) -> NDArray[np.float32]:
         features: NDArray[np.float32] = features_of(self.markets)[0]
@@ -133,14 +131,13 @@ class DaedalusVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
         self.render_mode = checked_render_mode(render_mode)
         self.autoreset_mode = checked_autoreset_mode(autoreset_mode)
         self.metadata = {"render_modes": RENDER_MODES, "autoreset_mode": self.autoreset_mode}
-        self.choice = LevelChoice.with_locked(locked)
-        self._mask = self.choice.mask()
         self.markets = DesignedMarkets(AuctionConfig.from_options(**options), num_envs)
         self.num_envs = num_envs
         self.single_observation_space = feature_space()
-        self.single_action_space = LevelSpace(self.choice)
+        self.single_action_space = LevelSpace(locked)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = LevelSpace(self.choice, num_envs)
+        self.action_space = self._levels = LevelSpace(locked, num_envs)
+        self._mask = self._levels.mask()
 
     @property
     def config(self) -> AuctionConfig:
@@ -164,7 +161,7 @@ class DaedalusVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
 
     def step(self, actions: NDArray[np.int64]) -> StepResult:
         """One step of every market, or an error before any has moved."""
-        mechanisms = rows_of_levels(self.choice.checked(actions, self.num_envs))
+        mechanisms = rows_of_levels(self._levels.checked(actions))
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             scores, ended = self._step_or_begin(mechanisms)
         else:
@@ -178,7 +175,7 @@ class DaedalusVectorEnv(VectorEnv[Features, NDArray[np.int64], NDArray[Any]]):
 
     def action_masks(self) -> NDArray[np.int8]:
         """Every level that may be chosen, field after field, one row per market."""
-        return np.tile(self._mask, (self.num_envs, 1))
+        return self._mask.copy()
 
     def render(self) -> tuple[str, ...] | None:
         """The last step of every market as text."""

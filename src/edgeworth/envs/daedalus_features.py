@@ -33,7 +33,7 @@ from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.files import write_json
 from edgeworth.games.auction.action import CHOICES, FIELDS, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch
-from edgeworth.games.auction.market_view import FIELD_COLUMNS, FIELD_LIMITS, RECENT_STEPS, SEEN, SEEN_COLUMNS, Notebook
+from edgeworth.games.auction.market_view import FIELD_COLUMNS, FIELD_LIMITS, RECENT_STEPS, SEEN, SEEN_COLUMNS, StepHistory
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.seeding import generator
 
@@ -135,12 +135,12 @@ def measured(markets: int = MARKETS, seed: int = 0) -> tuple[Constants, Constant
     batch = MarketBatch(config, markets)
     batch.seed(seed)
     batch.reset()
-    notebook, seen = Notebook(batch), []
+    history, seen = StepHistory(batch), []
     for _ in range(config.episode_length):
         mechanisms = random_mechanisms(rng, markets)
         batch.step(mechanisms)
-        notebook.write(mechanisms)
-        seen.append(notebook.lines[:, -1, SEEN_COLUMNS].copy())
+        history.add(mechanisms)
+        seen.append(history.lines[:, -1, SEEN_COLUMNS].copy())
     numbers = np.concatenate(seen)
     numbers[:, SEEN.index("entrants")] /= config.n_agents
     return numbers.mean(axis=0), numbers.std(axis=0)

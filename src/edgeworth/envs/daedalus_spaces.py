@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -142,14 +141,6 @@ def rows_of_levels(levels: Levels) -> NDArray[np.void]:
     return rows
 
 
-def levels_of_rows(rows: NDArray[np.void]) -> Levels:
-    """The levels of mechanisms, exact on the grid; a number between two levels goes to the nearer one."""
-    levels = np.zeros((len(rows), len(FIELDS)), np.int64)
-    for k, name in enumerate(FIELDS):
-        levels[:, k] = np.rint(rows[name] * STEPS_PER_UNIT[name]) if name in NUMBERS else rows[name]
-    return levels
-
-
 def level_of(name: str, value: Any) -> int:
     """The level with exactly this value, or an error that shows the levels there are."""
     if name not in LEVEL_VALUES:
@@ -163,41 +154,34 @@ def level_of(name: str, value: Any) -> int:
     raise InvalidOption(f"{name} cannot be locked at {value!r}; its levels are {shown}.")
 
 
-@dataclass(frozen=True)
-class LevelChoice:
-    """Which levels of every field may be chosen: from `lowest` to `highest`."""
+class LevelSpace(spaces.MultiDiscrete):
+    """Levels of one market, or of a batch of `size`; only the given value of a locked field may be chosen."""
 
-    lowest: Levels
-    highest: Levels
-
-    @classmethod
-    def with_locked(cls, locked: Mapping[str, Any] | None) -> LevelChoice:
-        """All levels, but only the given value of a locked field."""
+    def __init__(self, locked: Mapping[str, Any] | None = None, size: int | None = None) -> None:
         if locked is not None and not isinstance(locked, Mapping):
             raise InvalidOption(f"locked is {locked!r}; expected values by field, for example {{auction_type: vcg}}.")
-        lowest, highest = np.zeros(len(FIELDS), np.int64), np.array(LEVEL_COUNTS) - 1
+        super().__init__(np.array(LEVEL_COUNTS) if size is None else np.tile(LEVEL_COUNTS, (size, 1)))
+        self.lowest, self.highest = np.zeros(len(FIELDS), np.int64), np.array(LEVEL_COUNTS) - 1
         for name, value in (locked or {}).items():
-            level = level_of(name, value)
-            lowest[FIELDS.index(name)] = highest[FIELDS.index(name)] = level
-        return cls(lowest, highest)
+            self.lowest[FIELDS.index(name)] = self.highest[FIELDS.index(name)] = level_of(name, value)
 
     def mask(self) -> NDArray[np.int8]:
-        """1 for every level that may be chosen, field after field."""
-        parts = [np.arange(n) for n in LEVEL_COUNTS]
-        allowed = [(part >= low) & (part <= high) for part, low, high in zip(parts, self.lowest, self.highest, strict=True)]
-        return np.concatenate(allowed).astype(np.int8)
+        """1 for every level that may be chosen, field after field; one row for each market of a batch."""
+        limits = zip(LEVEL_COUNTS, self.lowest, self.highest, strict=True)
+        allowed = np.concatenate([(low <= np.arange(n)) & (np.arange(n) <= high) for n, low, high in limits]).astype(np.int8)
+        return allowed if self.nvec.ndim == 1 else np.tile(allowed, (len(self.nvec), 1))
 
-    def checked(self, values: Any, size: int) -> Levels:
-        """Eleven levels for each of `size` markets, or an error that names the first that may not be chosen."""
-        array = array_of(values)
-        if array.shape != (size, len(FIELDS)) or array.dtype.kind not in "iu":
-            raise IllegalAction(
-                f"The levels have shape {array.shape} and dtype {array.dtype}; expected {(size, len(FIELDS))} whole numbers.", "mechanism"
-            )
+    def checked(self, values: Any) -> Levels:
+        """Eleven levels for each market, a row each, or an error that names the first that may not be chosen."""
+        array = array_of([values] if self.nvec.ndim == 1 else values)
+        wanted = np.atleast_2d(self.nvec).shape
+        if array.shape != wanted or array.dtype.kind not in "iu":
+            found = f"shape {array.shape} and dtype {array.dtype}"
+            raise IllegalAction(f"The levels have {found}; expected {wanted} whole numbers.", "mechanism")
         wrong = (array < self.lowest) | (array > self.highest)
         if wrong.any():
             slot, k = (int(i) for i in np.argwhere(wrong)[0])
-            raise self._refusal(k, int(array[slot, k]), slot if size > 1 else None)
+            raise self._refusal(k, int(array[slot, k]), slot if len(array) > 1 else None)
         return array.astype(np.int64)
 
     def _refusal(self, k: int, level: int, slot: int | None) -> IllegalAction:
@@ -206,14 +190,6 @@ class LevelChoice:
             return IllegalAction(f"{name} is level {level}; it is locked at level {low} ({LEVEL_VALUES[name][low]}).", name, slot)
         return IllegalAction(f"{name} is level {level}; expected {low} to {high}.", name, slot)
 
-
-class LevelSpace(spaces.MultiDiscrete):
-    """Levels of one market, or of a batch of `size`; samples keep to what is locked."""
-
-    def __init__(self, choice: LevelChoice, size: int | None = None) -> None:
-        super().__init__(np.array(LEVEL_COUNTS) if size is None else np.tile(LEVEL_COUNTS, (size, 1)))
-        self._choice = choice
-
     def sample(self, mask: Any = None, probability: Any = None) -> NDArray[np.int64]:
         """Levels that may be chosen, or any that a mask over all levels allows."""
         if isinstance(mask, np.ndarray) and probability is None:
@@ -221,4 +197,4 @@ class LevelSpace(spaces.MultiDiscrete):
             return np.stack([field.argmax(axis=-1) for field in fields], axis=-1)
         if mask is not None or probability is not None:
             return super().sample(mask, probability)
-        return self.np_random.integers(self._choice.lowest, self._choice.highest + 1, size=self.shape)
+        return self.np_random.integers(self.lowest, self.highest + 1, size=self.shape)

@@ -17,7 +17,7 @@ from edgeworth.config import AuctionConfig
 from edgeworth.errors import EpisodeOver
 from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.batch import MarketBatch, Rows, step_markets
-from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, MarketView, Notebook, outcome_table
+from edgeworth.games.auction.market_view import FIRST_DIAGNOSTIC, MarketView, StepHistory, outcome_table
 from edgeworth.games.auction.population import STAGES, population_table, recipe_names
 from edgeworth.games.auction.state import COMPONENTS, DIAGNOSTICS, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES, RULES
@@ -82,7 +82,7 @@ class DesignedMarkets:
     def __init__(self, config: AuctionConfig, size: int) -> None:
         self.batch = MarketBatch(config, size)
         self.curriculum = Curriculum(config) if config.curriculum else None
-        self.notebook = Notebook(self.batch)
+        self.history = StepHistory(self.batch)
         self.returns = np.zeros(self.batch.size)
         self.stages = np.zeros(self.batch.size, "<U12")
 
@@ -107,7 +107,7 @@ class DesignedMarkets:
         """Begin the next episode of all markets, or of the chosen ones."""
         chosen = np.ones(self.batch.size, np.bool_) if chosen is None else chosen
         self.batch.reset(chosen, None if self.curriculum is None else self.curriculum.populations())
-        self.notebook.open(chosen)
+        self.history.clear(chosen)
         self.returns[chosen] = 0.0
         if self.curriculum is not None:
             self.stages[chosen] = str(self.curriculum.stage)
@@ -126,7 +126,7 @@ class DesignedMarkets:
             batch.run(mechanisms)
         else:
             batch.markets[playing], batch.outcomes[playing] = step_markets(batch.markets[playing], mechanisms[playing], batch.model)
-        self.notebook.write(mechanisms, slice(None) if playing is None else playing)
+        self.history.add(mechanisms, slice(None) if playing is None else playing)
         scores = batch.outcomes["composite"].copy()  # 0 where an episode has just begun
         self.returns += scores
         ended = self.steps >= self.config.episode_length
@@ -138,11 +138,11 @@ class DesignedMarkets:
     @property
     def lines(self) -> NDArray[np.float64]:
         """The last steps of every market, oldest first: scores, proxies, and the mechanism as numbers."""
-        return self.notebook.lines
+        return self.history.lines
 
     def view(self, slot: int = 0) -> MarketView:
         """What the designer of one market sees."""
-        return self.notebook.view(slice(slot, slot + 1))
+        return self.history.view(slice(slot, slot + 1))
 
     def components(self) -> dict[str, NDArray[np.float64]]:
         """The four parts of every market's last score."""

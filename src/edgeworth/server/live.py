@@ -142,7 +142,7 @@ class LiveAuction(Live):
         mechanism = action_from(action)
         self._row[0] = row_values(mechanism)
         self.markets.batch.run(self._row)
-        self.markets.notebook.write(self._row)
+        self.markets.history.add(self._row)
         line = self.markets.lines[0, -1].tolist()
         scores: dict[str, float] = dict(zip(SCORES, line, strict=False))
         proxies = dict(zip(PROXIES, line[FIRST_PROXY:], strict=False))

@@ -21,7 +21,7 @@ from edgeworth.agents.designers.forecast import Matrix, Revision, ridge_fit, see
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import CHOICES, FLAGS, HIGHEST, NUMBERS, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows, constant_rows
-from edgeworth.games.auction.market_view import MarketView, Notebook
+from edgeworth.games.auction.market_view import MarketView, StepHistory
 from edgeworth.games.auction.state import SCORES
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_hints import ANY_REPLY, Example
@@ -89,14 +89,14 @@ def fit_watcher(markets: int, seed: int, threads: int = 1) -> Watcher:
     library, rng = library_rows(), generator(seed)
     features, futures = [], []
     for played in (1, 3, 5):
-        batch, notebook = _opened(Markets(1.0).config(), markets, seed + played * markets)
+        batch, history = _opened(Markets(1.0).config(), markets, seed + played * markets)
         for _ in range(played):
             in_force = any_mechanisms(rng, library, markets)
             batch.step(in_force)
-            notebook.write(in_force)
+            history.add(in_force)
         rest = batch.config.episode_length - played
         ends = [batch.copy().play_constant(constant_rows(row, markets), rest, threads).mean(axis=1) for row in library]
-        features.append(watched_features(notebook.view()))
+        features.append(watched_features(history.view()))
         futures.append(np.stack(ends, axis=1))
     return Watcher(ridge_fit(np.concatenate(features), np.concatenate(futures), 30.0), library)
 
@@ -126,21 +126,21 @@ def rounded_rows(rows: Rows) -> Rows:
     return rows
 
 
-def _opened(config: AuctionConfig, size: int, seed: int) -> tuple[MarketBatch, Notebook]:
+def _opened(config: AuctionConfig, size: int, seed: int) -> tuple[MarketBatch, StepHistory]:
     batch = MarketBatch(config, size)
     batch.seed(seed)
     batch.reset()
-    return batch, Notebook(batch)
+    return batch, StepHistory(batch)
 
 
 def market_examples(markets: Markets, watcher: Watcher, size: int, seed: int, random_share: float = 0.0) -> Iterator[Example]:
     """The examples of `size` markets, one per step; a `random_share` of them is marked, and has random legal replies."""
     config, rng, prompt = markets.config(), generator(seed, 1), load_design_prompt()
-    batch, notebook = _opened(config, size, seed)
+    batch, history = _opened(config, size, seed)
     adaptive = Adaptive("stages")
     adaptive.begin(config, size, seed)
     for step in range(config.episode_length):
-        view = notebook.view()
+        view = history.view()
         best = watcher.choose(view) if markets.watched and step else adaptive.design(view)
         taught = moved(best, rng, rng.random(size) < MOVED_SHARE)
         marked = rng.random(size) < random_share
@@ -151,7 +151,7 @@ def market_examples(markets: Markets, watcher: Watcher, size: int, seed: int, ra
             yield Example(f"{user}\n{ANY_REPLY}" if marked[slot] else user, mechanism_json(replies[slot]))
         posted = any_mechanisms(rng, watcher.library, size) if markets.watched else switched(taught, adaptive, rng)
         batch.step(posted)
-        notebook.write(posted)
+        history.add(posted)
 
 
 def switched(taught: Rows, adaptive: Adaptive, rng: np.random.Generator) -> Rows:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.batch import MarketBatch, Rows
-from edgeworth.games.auction.market_view import MarketView, Notebook
+from edgeworth.games.auction.market_view import MarketView, StepHistory
 
 Knowledge = Literal["nothing", "stage", "composition"]
 TRUTH: dict[Knowledge, str] = {"stage": "stage", "composition": "count"}
@@ -59,11 +59,11 @@ def play(
     batch.reset()
     designer.begin(config, episodes, seed, told_to(designer, batch.markets))
     scores = np.zeros((episodes, config.episode_length))
-    notebook = Notebook(batch)
+    history = StepHistory(batch)
     for step in range(config.episode_length):
-        posted = designer.design(notebook.view())
+        posted = designer.design(history.view())
         scores[:, step] = batch.step(posted)["composite"]
-        notebook.write(posted)
+        history.add(posted)
         if stepped is not None:
             stepped(step + 1)
     return scores

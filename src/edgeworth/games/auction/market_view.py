@@ -1,7 +1,7 @@
 """What a designer sees of its market: the last five steps (mechanism, scores, what was seen of the bidders) and the clock.
 
-The rules keep what the *bidders* remember. What a designer has been shown is kept in a `Notebook` beside the batch, which is cleared when
-an episode begins and gets a line after every step. A `MarketView` holds what is visible before the next step, for N markets at once;
+The rules keep what the *bidders* remember. A `StepHistory` beside the batch keeps what the designers were shown: it is cleared when an
+episode begins, and every step adds a line. A `MarketView` holds what is visible before the next step, for N markets at once;
 `observation_of` gives it for one market under the public names of the environments.
 """
 
@@ -37,7 +37,7 @@ SEEN = (*SCORES, *PROXIES)
 """What a designer sees of a step, besides its mechanism: the first numbers of an outcome."""
 FIRST_PROXY, FIRST_DIAGNOSTIC = len(SCORES), len(SEEN)
 LINE = (*SEEN, *FIELDS)
-"""The columns of a line of a notebook: scores, proxies, and the fields of the mechanism as numbers."""
+"""The columns of a line: scores, proxies, and the fields of the mechanism as numbers."""
 SCORE_COLUMNS = slice(0, FIRST_PROXY)
 PROXY_COLUMNS = slice(FIRST_PROXY, len(SEEN))
 SEEN_COLUMNS = slice(0, len(SEEN))
@@ -125,20 +125,20 @@ def outcome_table(outcomes: Rows) -> NDArray[np.float64]:
     return outcomes.view(np.float64).reshape(len(outcomes), len(OUTCOME.names or ()))
 
 
-class Notebook:
-    """What has been shown of the episodes that a batch has in play."""
+class StepHistory:
+    """The last steps of every market of a batch, as their designers were shown them."""
 
     def __init__(self, batch: MarketBatch) -> None:
         self.batch = batch
         self.lines = np.zeros((batch.size, RECENT_STEPS, len(LINE)))
         """The last steps of every market, oldest first, with the columns of `LINE`; zeros where none was."""
 
-    def open(self, chosen: slice | NDArray[np.bool_] = ALL) -> None:
+    def clear(self, chosen: slice | NDArray[np.bool_] = ALL) -> None:
         """Clear the lines of all markets, or of the chosen ones, whose episode has just begun."""
         self.lines[chosen] = 0.0
 
-    def write(self, mechanisms: Rows, played: slice | NDArray[np.bool_] = ALL) -> None:
-        """Note the step just played: the mechanisms it was played under, and its outcomes, which the batch holds."""
+    def add(self, mechanisms: Rows, played: slice | NDArray[np.bool_] = ALL) -> None:
+        """Add the step just played: the mechanisms it was played under, and its outcomes, which the batch holds."""
         self.lines[played, :-1] = self.lines[played, 1:]
         last, outcomes = self.lines[:, -1], outcome_table(self.batch.outcomes)[played]
         last[played, SCORE_COLUMNS] = outcomes[:, SCORE_COLUMNS]
