@@ -37,7 +37,7 @@ def constants_read(path: Path) -> set[Path]:
     }
 
 
-PARTS = {"games/auction": "rules.py", "games/bargaining": "rules.py", "agents/network": "forward.py", "training/fused": "rollout.py"}
+PARTS = {"games/auction": "rules.py", "games/bargaining": "rules.py", "agents/network": "layers.py", "training/fused": "rollout.py"}
 """The parts of the package in which something is compiled, and a file of each."""
 CONSTANTS = sorted({found for path in COMPILED for found in constants_read(path)} - set(COMPILED))
 
