@@ -13,10 +13,10 @@ from edgeworth.agents.designers import bundled
 from edgeworth.agents.designers.bundled import BIDDERS, POPULATIONS
 from edgeworth.agents.designers.schedule_search import ScheduleBudget
 from edgeworth.agents.designers.search import SearchBudget
-from edgeworth.cli import designer_making
+from edgeworth.cli import designers
 from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.auction_figures import draw_designers
-from edgeworth.evaluation.auction_yardstick import ORACLE, SCHEDULE, TOLD_STAGE, auction_yardstick
+from edgeworth.evaluation.yardstick import ORACLE, SCHEDULE, TOLD_STAGE, auction_yardstick
 from edgeworth.games.auction.action import read_mechanism, read_mechanisms
 from edgeworth.progress import silent
 
@@ -35,8 +35,8 @@ PLAN = ScheduleBudget(
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that take a moment."""
-    monkeypatch.setattr(designer_making, "SearchBudget", lambda: TINY)
-    monkeypatch.setattr(designer_making, "ScheduleBudget", lambda: PLAN)
+    monkeypatch.setattr(designers, "SearchBudget", lambda: TINY)
+    monkeypatch.setattr(designers, "ScheduleBudget", lambda: PLAN)
 
 
 @pytest.fixture
@@ -78,12 +78,12 @@ def test_what_is_bundled_is_called_after_population_and_number(called: Call, fol
 
 def test_the_bundle_is_all_populations_by_all_numbers(called: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[Any, ...]] = []
-    for name in ("constants", "schedule"):
-        monkeypatch.setattr(designer_making, name, lambda config, *_, name=name, **__: made.append((name, config.stage, config.n_agents)))
-    monkeypatch.setattr(designer_making, "forecasts", lambda prior, n_agents, *_: made.append(("forecasts", prior, n_agents)))
-    monkeypatch.setattr(designer_making, "composition_library", lambda n_agents, *_: made.append(("library", n_agents)))
+    for name in ("best_constants", "best_schedule"):
+        monkeypatch.setattr(designers, name, lambda config, *_, name=name, **__: made.append((name, config.stage, config.n_agents)))
+    monkeypatch.setattr(designers, "fit", lambda prior, n_agents, **_: made.append(("forecasts", prior, n_agents)))
+    monkeypatch.setattr(designers, "library", lambda n_agents, **_: made.append(("library", n_agents)))
     assert called("designers", "bundle").status == 0
-    assert {entry[1:] for entry in made if entry[0] == "constants"} == {(s, n) for s in POPULATIONS for n in BIDDERS}
+    assert {entry[1:] for entry in made if entry[0] == "best_constants"} == {(s, n) for s in POPULATIONS for n in BIDDERS}
     assert len(made) == len(POPULATIONS) * (len(BIDDERS) + 1) + 2 * len(BIDDERS) + 1
     made.clear()
     assert called("designers", "bundle", "--n-agents", "3", "--only", "forecasts").status == 0

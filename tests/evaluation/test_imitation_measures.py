@@ -18,7 +18,7 @@ from edgeworth.evaluation.imitation import (
     log_likelihood,
     measure_imitation,
     measure_people,
-    over_talks,
+    over_dialogues,
     uniform_guess,
 )
 from edgeworth.games.bargaining.contexts import Context
@@ -63,7 +63,7 @@ def test_a_share_counts_where_the_act_states_one() -> None:
 
 
 def test_an_estimate_is_over_moves_and_its_sample_is_of_talks() -> None:
-    found = over_talks(np.array([0, 0, 2]), np.array([1.0, 2.0, 6.0]), np.ones(3), seed=0)
+    found = over_dialogues(np.array([0, 0, 2]), np.array([1.0, 2.0, 6.0]), np.ones(3), seed=0)
     assert found.value == 3.0 and found.n == 2
 
 

@@ -19,7 +19,7 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.best_response import best_response
 from edgeworth.games.bargaining.blind_plan import bayes_plan
 from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.frontier import Allocation, pareto_frontier, solutions
+from edgeworth.games.bargaining.frontier import pareto_frontier, solutions
 from edgeworth.games.bargaining.vocabulary import Side
 
 
@@ -51,16 +51,12 @@ def analyse(
     points, bounds = solutions(context), _bounds(context, config)
     result = {
         "context": {**asdict(context), "my_maximum": context.my_maximum, "partner_maximum": context.partner_maximum},
-        "frontier": [_allocation(point) for point in pareto_frontier(context)],
-        "points": {key: _allocation(getattr(points, key)) for key in POINT_NAMES},
+        "frontier": [asdict(point) for point in pareto_frontier(context)],
+        "points": {key: asdict(getattr(points, key)) for key in POINT_NAMES},
         "partner": config.partner,
         "bounds": bounds,
     }
     deliver(result, _page(context, config, bounds), as_json)
-
-
-def _allocation(allocation: Allocation) -> dict[str, Any]:
-    return {"share": allocation.share, "mine": allocation.mine, "theirs": allocation.theirs}
 
 
 def _bounds(context: Context, config: BargainingConfig) -> dict[str, Any]:

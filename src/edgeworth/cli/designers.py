@@ -1,8 +1,8 @@
-"""`edgeworth designers`: list the auction designers, and search or fit the bundled ones."""
+"""`edgeworth designers`: list the auction designers, and search or fit the bundled ones, with their cards."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +11,20 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from edgeworth.agents.designers import bundled
-from edgeworth.agents.designers.adaptive import PRIORS
-from edgeworth.agents.designers.schedule_search import schedule_changes
-from edgeworth.cli import designer_making as making
-from edgeworth.cli.console import command_line, deliver, listed, out, table, write_json
+from edgeworth.agents.designers import composition_library as compositions
+from edgeworth.agents.designers.adaptive import LIBRARY, PRIORS, Adaptive, forecast_file, library_rows
+from edgeworth.agents.designers.forecast import FitSettings, fit_revisions, save_revisions
+from edgeworth.agents.designers.informed import Oracle
+from edgeworth.agents.designers.schedule_search import FoundSchedule, ScheduleBudget, schedule_changes, search_schedule
+from edgeworth.agents.designers.search import QUICK, Found, SearchBudget, search_mechanism
+from edgeworth.cli.console import command_line, deliver, err, listed, out, progress, say, table, write_json
 from edgeworth.cli.options import AsJson, Seed
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
+from edgeworth.evaluation.yardstick import score_on_fresh_markets
+from edgeworth.games.auction.action import action_of, mechanism_rows, read_mechanisms
+from edgeworth.games.auction.batch import Rows
 
 app = typer.Typer(help="List auction designers, and search or fit the bundled ones.", no_args_is_help=True)
 
@@ -70,15 +77,19 @@ def search(
     if bundle and stage not in bundled.POPULATIONS:
         raise InvalidOption(f"--bundle keeps what is found for {', '.join(bundled.POPULATIONS)}; for {stage!r} use --out.")
     if schedule:
-        plan = making.schedule(config, seed, effort, threads, bundle)
-        found = making.schedule_facts(plan)
+        plan = best_schedule(config, seed, effort, threads, bundle)
+        found = _schedule_facts(plan)
         content, page = found["schedule"], _schedule_page(found, schedule_changes(plan.schedule))
     else:
-        found = making.constant_facts(making.constants(config, seed, effort, threads, bundle))
+        found = _constant_facts(best_constants(config, seed, effort, threads, bundle))
         content, page = found["mechanism"], _constant_page(found)
     if out_file is not None:
         write_json(out_file, content)
     deliver({"command": command_line(), "stage": stage, "n_agents": n_agents, "seed": seed, **found}, page, as_json)
+
+
+def _interval(estimate: dict[str, Any], digits: str = "") -> str:
+    return escape(format(Estimate.from_dict(estimate), digits))
 
 
 def _constant_page(found: dict[str, Any]) -> Iterator[RenderableType]:
@@ -102,9 +113,63 @@ def _schedule_page(found: dict[str, Any], steps: list[dict[str, object]]) -> Ite
     yield f"Gain over the best constant, on the same markets: {_interval(gain, '+.4f')}"
 
 
-def _interval(estimate: dict[str, Any], digits: str = ".3f") -> str:
-    value, low, high = (format(estimate[name], digits) for name in ("value", "low", "high"))
-    return escape(f"{value} [{low}, {high}]")
+def _effort(given: float | None, n_agents: int) -> float:
+    """The effort of a search; by default full for the usual number of bidders, half for others."""
+    return given if given is not None else 1.0 if n_agents == bundled.USUAL_BIDDERS else 0.5
+
+
+def best_constants(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool) -> Found:
+    """Search the best constant mechanism of each format, and bundle them if asked."""
+    with progress() as task:
+        show = task(f"population {config.stage}, {config.n_agents} bidders")
+        found = search_mechanism(config, seed, SearchBudget().scaled(_effort(effort, config.n_agents)), threads=threads, progress=show)
+    if bundle:
+        name, actions = bundled.bundled_name(config.stage), _dumped(found.mechanisms)
+        write_json(bundled.numbered(bundled.mechanism_folder(), name, config.n_agents), actions[0])
+        write_json(bundled.numbered(bundled.format_folder(), name, config.n_agents), actions)
+    return found
+
+
+def best_schedule(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool) -> FoundSchedule:
+    """Search the best schedule, from the bundled best constants of each format or, where there are none, from a search for them."""
+    name = bundled.bundled_name(config.stage)
+    kept = bundled.numbered(bundled.format_folder(), name, config.n_agents)
+    if kept.is_file():
+        start = mechanism_rows(read_mechanisms(kept))
+    else:
+        start = best_constants(config, seed, effort, threads, bundle=False).mechanisms
+    with progress() as task:
+        show = task(f"schedule for population {config.stage}, {config.n_agents} bidders")
+        found = search_schedule(config, start, seed, ScheduleBudget().scaled(_effort(effort, config.n_agents)), threads, show)
+    if bundle:
+        write_json(bundled.numbered(bundled.schedule_folder(), name, config.n_agents), _dumped(found.schedule))
+    return found
+
+
+def _constant_facts(found: Found) -> dict[str, Any]:
+    """The best mechanism of a search and the best of each format, with their scores."""
+    actions = _dumped(found.mechanisms)
+    formats = zip(found.by_format().items(), actions, strict=True)
+    return {
+        "mechanism": actions[0],
+        "score": mean(found.scores[0]).as_dict(),
+        "formats": {name: {"mechanism": action, "score": mean(scores).as_dict()} for (name, scores), action in formats},
+    }
+
+
+def _schedule_facts(found: FoundSchedule) -> dict[str, Any]:
+    """A schedule and the best constant mechanism, with their scores."""
+    return {
+        "schedule": _dumped(found.schedule),
+        "score": mean(found.scores).as_dict(),
+        "constant": action_of(found.constant).model_dump(),
+        "constant_score": mean(found.constant_scores).as_dict(),
+        "over_best_constant": paired_difference(found.scores, found.constant_scores).as_dict(),
+    }
+
+
+def _dumped(mechanisms: Rows) -> list[dict[str, Any]]:
+    return [action_of(row).model_dump() for row in mechanisms]
 
 
 @app.command("fit")
@@ -123,7 +188,27 @@ def fit(
     """
     if prior not in PRIORS:
         raise UnknownName("prior of the adaptive designer", prior, PRIORS)
-    making.forecasts(prior, n_agents, seed, markets, episodes, threads, out_file)
+    config = AuctionConfig(stage=prior, n_agents=n_agents)
+    path = forecast_file(prior, n_agents) if out_file is None else out_file
+    for note in (note for name in LIBRARY for note in bundled.find_mechanism(name, n_agents)[1]):
+        say(f"{note}.")
+    with progress() as task:
+        show = task(f"prior {prior}, {n_agents} bidders")
+        budget = FitSettings(markets=markets)
+        revisions = fit_revisions(library_rows(n_agents), LIBRARY.index(prior), config, budget, seed, threads, show)
+    _write(path, save_revisions, revisions)
+    if out_file is None:
+        card = {
+            "what": "forecasts of the adaptive designer: ridge regressions, one per step and mechanism in force",
+            "command": command_line(),
+            "prior": prior,
+            "n_agents": n_agents,
+            "library": LIBRARY,
+            "markets": markets,
+            "seeds": f"{seed} to {seed + markets - 1}",
+            **score_on_fresh_markets(Adaptive(prior), config, episodes),
+        }
+        write_json(path.with_suffix(".json"), card)
 
 
 @app.command("library")
@@ -141,11 +226,40 @@ def library(
 
     Example: edgeworth designers library --n-agents 8
     """
-    card = making.composition_library(n_agents, clusters, markets, seed, effort, episodes, threads, out_file)
+    path = bundled.numbered(bundled.CHECKPOINTS, compositions.LIBRARY_NAME, n_agents, "npz") if out_file is None else out_file
+    every = compositions.compositions_of(n_agents)
+    centres = compositions.cluster_centres(compositions.drawn_compositions(n_agents, seed), clusters, seed)
+    with progress() as task:
+        candidates = compositions.searched_candidates(
+            library_rows(n_agents), centres, QUICK.scaled(effort), seed, threads, task("searching")
+        )
+        found = compositions.build_library(candidates, every, markets, seed, threads, task("comparing"))
+    _write(path, compositions.save_library, found)
+    card = {
+        "what": "library of mechanisms by composition, for the oracle; other numbers of bidders take the nearest shares",
+        "command": command_line(),
+        "n_agents": n_agents,
+        "compositions": len(every),
+        "searched_compositions": centres.tolist(),
+        "candidates": len(candidates),
+        "mechanisms_in_use": len(found.mechanisms),
+        "markets": f"{markets} per candidate and composition",
+        "seeds": f"{seed} to {seed + markets * len(every) - 1}",
+        "populations": {
+            name: score_on_fresh_markets(Oracle(found), AuctionConfig(stage=name, n_agents=n_agents), episodes) for name in PRIORS
+        },
+    }
+    write_json(path.with_suffix(".json"), card)
     out.print(f"{card['mechanisms_in_use']} of {card['candidates']} mechanisms in use for {card['compositions']} compositions.")
     for name, facts in card["populations"].items():
         score, gain = facts["score"]["value"], facts["over_best_constant"]["value"]
         out.print(f"Told the composition, R on {name}: {score:.3f}, {gain:+.3f} over the best constant.")
+
+
+def _write(path: Path, save: Callable[[Path, Any], None], content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save(path, content)
+    err.print(f"Wrote {path} ({path.stat().st_size / 1000:.0f} kB).")
 
 
 @app.command("bundle")
@@ -169,12 +283,12 @@ def bundle_command(
     usual = [number for number in numbers if number == bundled.USUAL_BIDDERS]
     markets = [AuctionConfig(stage=stage, n_agents=number) for number in numbers for stage in bundled.POPULATIONS]
     for config in markets if "constants" in wanted else []:
-        making.constants(config, seed, effort, threads, bundle=True)
+        best_constants(config, seed, effort, threads, bundle=True)
     for config in markets if "schedules" in wanted else []:
         if config.n_agents in usual:
-            making.schedule(config, seed, effort, threads, bundle=True)
+            best_schedule(config, seed, effort, threads, bundle=True)
     for number in numbers if "forecasts" in wanted else []:
         for prior in PRIORS:
-            making.forecasts(prior, number, 7_000_000, 30_000, 4000, threads, None)
+            fit(prior, number, threads=threads)
     for number in usual if "library" in wanted else []:
-        making.composition_library(number, 24, 64, 8_000_000, effort or 1.0, 4000, threads, None)
+        library(number, threads=threads, effort=effort or 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -29,7 +30,6 @@ from edgeworth.games.bargaining.hint_features import FEATURE_NAMES
 from edgeworth.games.bargaining.hints import HintProvider, Hints
 from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, history_of
 from edgeworth.games.bargaining.vocabulary import Act
-from edgeworth.llm.client import Completion
 from edgeworth.llm.prompt import NOTHING
 from edgeworth.llm.scripted import Scripted
 
@@ -164,7 +164,7 @@ def _result(batch: BargainingBatch, provider: str, giver: HintProvider, found: A
         "legal_acts": [act.name for act in Act if batch.masks[0, act]],
         "provider": provider,
         "model": giver.asked.name if isinstance(giver, LanguageModelHints) else None,
-        "messages": None if asked is None else [{"role": message.role, "content": message.content} for message in asked.messages],
+        "messages": None if asked is None else [asdict(message) for message in asked.messages],
         "reply": None if asked is None else _reply(asked),
         "verdict": found.verdict,
         "features": {name: round(value, 6) for name, value in zip(FEATURE_NAMES, found.features, strict=True)},
@@ -173,10 +173,8 @@ def _result(batch: BargainingBatch, provider: str, giver: HintProvider, found: A
 
 
 def _reply(asked: Consultation) -> dict[str, Any]:
-    names = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "model", "cached", "seconds")
-    return {
-        name: getattr(asked.reply, name) for name in (names if isinstance(asked.reply, Completion) else ("reason", "message", "seconds"))
-    }
+    left_out = ("logprobs", "status", "retry_after")
+    return {name: value for name, value in asdict(asked.reply).items() if name not in left_out}
 
 
 # The page

@@ -18,6 +18,7 @@ from edgeworth.dialogues.lines import Dialogue, Speaker
 from edgeworth.dialogues.wording import share_words
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.parsing import PUBLISHED_ACCURACY, distinct, measure_dialogues, measure_labelled, read_labelled
+from edgeworth.evaluation.statistics import counted
 from edgeworth.games.bargaining.contexts import Triple, rest_of
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT
 
@@ -70,7 +71,7 @@ def _spoken(text: str) -> tuple[Speaker, str]:
 
 
 def _parse(pool: Triple, utterances: Sequence[tuple[Speaker, str]], dialogue: Dialogue | None) -> dict[str, Any]:
-    talk = read_conversation(pool, utterances)
+    found = read_conversation(pool, utterances)
     readings = [
         {
             "speaker": speaker,
@@ -80,10 +81,10 @@ def _parse(pool: Triple, utterances: Sequence[tuple[Speaker, str]], dialogue: Di
             "confidence": reading.confidence,
             "evidence": None if reading.evidence is None else reading.evidence.value,
         }
-        for (speaker, text), reading in zip(utterances, talk.readings, strict=True)
+        for (speaker, text), reading in zip(utterances, found.readings, strict=True)
     ]
     deal = {} if dialogue is None else {"outcome": dialogue.outcome, "deal": dialogue.my_share}
-    return {"pool": talk.pool, "readings": readings, "last_offer": talk.last_offer, **deal}
+    return {"pool": found.pool, "readings": readings, "last_offer": found.last_offer, **deal}
 
 
 def _page(result: dict[str, Any]) -> Iterator[RenderableType]:
@@ -118,7 +119,7 @@ def _measure(path: Path, split: str, labelled: Path | None, skip_broken: bool, s
     parts = {name: distinct(read_dialogues(path, name, broken)) for name in names}
     left_out = list({(error.path, error.line): str(error) for error in broken or []}.values())
     if left_out:
-        say(f"Left out {len(left_out)} broken line{'s' if len(left_out) != 1 else ''}:")
+        say(f"Left out {counted(len(left_out), 'broken line')}:")
         named, others = left_out[:NAMED_AT_MOST], len(left_out) - NAMED_AT_MOST
         say("\n".join([*(f"  {error}" for error in named), *([f"  … and {others} more."] if others > 0 else [])]))
     if not any(parts.values()):

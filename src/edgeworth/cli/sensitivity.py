@@ -11,8 +11,7 @@ from rich.console import RenderableType
 
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, table
-from edgeworth.evaluation.robustness import QUICK, Robustness, RobustnessBudget, robustness
-from edgeworth.evaluation.robustness import STAGES as ROBUSTNESS_STAGES
+from edgeworth.evaluation.robustness import QUICK, RobustnessBudget, robustness
 from edgeworth.evaluation.sensitivity import best_name, level_text, sensitivity
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.games.auction.population import population_table
@@ -92,34 +91,33 @@ def robustness_command(
     budget = budget if constants is None else replace(budget, constants=constants)
     with progress() as task:
         found = robustness(budget, seed, task("ranking the constants"), task("changed markets"))
-    worlds = len(found.effects) - 1
     result = {
         "command": command_line(),
         "quantity": "paired differences of mean R, 95 % bootstrap intervals; a conclusion survives where its sign is the same and clear",
         "seed": seed,
-        "worlds": worlds,
+        "worlds": found["worlds"],
         "budget": asdict(budget),
-        **found.as_dict(),
+        **found,
     }
-    page = _robustness_page(found, budget.constants, worlds)
+    page = _robustness_page(result, budget.constants)
     deliver(result, page, as_json, out_file, figure, "edgeworth.evaluation.auction_figures:draw_robustness")
 
 
-def _robustness_page(found: Robustness, most: int, worlds: int) -> Iterator[RenderableType]:
+def _robustness_page(result: dict[str, Any], most: int) -> Iterator[RenderableType]:
+    worlds = result["worlds"]
     influence = table("constant", "value", "mean change of R", title="the most influential constants", wrap=False)
-    for constant, change in found.influence[:most]:
-        influence.add_row(constant.path, str(constant.value), f"{change:.4f}")
+    for row in result["influence"][:most]:
+        influence.add_row(row["constant"], str(row["value"]), f"{row['mean_change_of_R']:.4f}")
     yield influence
     yield ""
     formats = table("stage", *AUCTION_TYPES, title=f"the best format, in how many of {worlds} worlds", wrap=False)
-    counts = found.best_formats()
-    for stage in ROBUSTNESS_STAGES:
-        formats.add_row(stage, *(str(counts[stage][kind]) for kind in AUCTION_TYPES))
+    for stage, counts in result["best_formats"].items():
+        formats.add_row(stage, *(str(counts[kind]) for kind in AUCTION_TYPES))
     yield formats
     yield ""
     title = f"conclusions of the calibrated market in {worlds} worlds"
     conclusions = table("effect on R", "stage", "calibrated", "survives", "reversed", title=title, wrap=False)
-    for one in sorted(found.conclusions(), key=lambda conclusion: (conclusion["what"], conclusion["stage"])):
+    for one in sorted(result["conclusions"], key=lambda conclusion: (conclusion["what"], conclusion["stage"])):
         calibrated = f"{one['calibrated']['value']:+.3f}"
         conclusions.add_row(one["what"], one["stage"], calibrated, f"{one['survives']} of {worlds}", str(one["reversed"]))
     yield conclusions

@@ -41,7 +41,7 @@ def given_context(
 
 
 def after_moves(config: BargainingConfig, context: Context, seed: int, moves: int, player: str) -> BargainingBatch:
-    """A batch of one after so many moves of a negotiator and the partner's replies."""
+    """A batch of one after `moves` moves of a negotiator and the partner's replies."""
     negotiator = catalog.resolve("negotiator", player)()
     batch = opened_negotiation(config, context, seed, two_player=False)
     for made in range(moves):

@@ -18,6 +18,7 @@ from edgeworth.evaluation import self_play_report
 from edgeworth.evaluation.learning_curves import Curve, learning_curves
 from edgeworth.evaluation.negotiators import play_ends
 from edgeworth.evaluation.self_play_report import Plan
+from edgeworth.evaluation.statistics import counted
 from edgeworth.evaluation.study import Study, load_study
 from edgeworth.evaluation.study_report import run_study, write_bundled
 from edgeworth.runlog import read_config
@@ -74,11 +75,6 @@ def study_command(
     for path in [] if bundle is None else write_bundled(wanted, folder, result, bundle, command_line()):
         say(f"Wrote {path}.safetensors.")
     deliver(result, _study_page(result, wanted), as_json, out_file, figure, wanted.figure)
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things, with the plural where it belongs."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def study_file(name: str) -> Path:

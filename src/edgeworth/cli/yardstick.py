@@ -17,8 +17,7 @@ from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, span, table
 from edgeworth.config import scenario_names
 from edgeworth.errors import DataError, FallbackUsed, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
-from edgeworth.evaluation.auction_yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick
-from edgeworth.evaluation.yardstick import yardstick
+from edgeworth.evaluation.yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick, yardstick
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.vocabulary import RULES
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from edgeworth.evaluation.auction_yardstick import ORACLE, SCHEDULE, TOLD_STAGE
 from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, panels, pyplot, wrapped
 from edgeworth.evaluation.sensitivity import level_text
 from edgeworth.evaluation.statistics import Estimate
+from edgeworth.evaluation.yardstick import ORACLE, SCHEDULE, TOLD_STAGE
 
 # What every field of a mechanism does
 

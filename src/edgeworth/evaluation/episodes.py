@@ -59,8 +59,13 @@ class Episodes:
         return cls(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy(), contexts, deal)
 
     def first(self, number: int) -> Episodes:
-        """The first so many."""
+        """The first `number` episodes."""
         return Episodes(*(getattr(self, name)[:number] for name in self.__dataclass_fields__))
+
+    @property
+    def share(self) -> float:
+        """Σ reward / Σ maximum."""
+        return float(self.reward.sum() / self.maximum.sum())
 
     @property
     def agreed(self) -> NDArray[np.bool_]:
@@ -69,7 +74,7 @@ class Episodes:
 
 
 def consecutive(seed: int, number: int) -> Seeds:
-    """So many seeds, counting up from `seed`."""
+    """`number` seeds, counting up from `seed`."""
     return np.arange(seed, seed + number, dtype=np.int64)
 
 

@@ -54,7 +54,7 @@ def panels(
 
 
 def wrapped(words: str, width: int) -> str:
-    """Words on lines of at most so many letters."""
+    """Words wrapped into lines of at most `width` letters."""
     return "\n".join(textwrap.wrap(words, width))
 
 
@@ -72,7 +72,7 @@ def legend_below(figure: Any, height: float, lines: Sequence[Mapping[str, Any]])
 
 
 def spread(estimate: Numbers) -> list[list[float]] | None:
-    """An interval as the error bar wants it; None where it is not known."""
+    """An interval as Matplotlib's error bars take it; None where it is not known."""
     if estimate["low"] is None:
         return None
     return [[estimate["value"] - estimate["low"]], [estimate["high"] - estimate["value"]]]
@@ -93,8 +93,3 @@ def band(axes: Any, steps: Sequence[float], share: Mapping[str, Sequence[float]]
 def name_rows(axes: Any, names: Sequence[str], width: int, fontsize: float) -> None:
     """Name the rows of a panel, long names on several lines."""
     axes.set_yticks(range(len(names)), [textwrap.fill(name, width) for name in names], fontsize=fontsize)
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 seed`, `3 seeds`."""
-    return f"{number} {noun}{'s' if number > 1 else ''}"

@@ -6,22 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from edgeworth.evaluation.figures import (
-    ACCENT,
-    DOTTED,
-    GREEN,
-    INK,
-    LIGHT,
-    RUST,
-    band,
-    caption,
-    counted,
-    legend_below,
-    name_rows,
-    panels,
-    point,
-)
-from edgeworth.evaluation.statistics import Estimate
+from edgeworth.evaluation.figures import ACCENT, DOTTED, GREEN, INK, LIGHT, RUST, band, caption, legend_below, name_rows, panels, point
+from edgeworth.evaluation.statistics import Estimate, counted
 
 Row = dict[str, Any]
 

@@ -66,7 +66,7 @@ def uniform_guess(samples: Samples, units: int) -> Guess:
 
 @dataclass(frozen=True)
 class Marginal:
-    """How often people made each act, and took each number of units of a type when there were so many of it."""
+    """How often people made each act, and took each number of units of a type by how many of it there were."""
 
     acts: NDArray[np.float64]
     units: NDArray[np.float64]
@@ -122,7 +122,7 @@ def measure_imitation(player: NetworkPlayer, marginal: Marginal, samples: Sample
     hits = {name: (guess.shares.argmax(2) == samples.shares).all(1) & (stated > 0) for name, guess in guesses.items() if name != "uniform"}
 
     def per(values: NDArray[Any], weights: NDArray[np.float64] = everywhere) -> dict[str, Any]:
-        return over_talks(samples.talks, values.astype(np.float64), weights, seed).as_dict()
+        return over_dialogues(samples.talks, values.astype(np.float64), weights, seed).as_dict()
 
     return {
         "talks": len(np.unique(samples.talks)),
@@ -137,10 +137,10 @@ def measure_imitation(player: NetworkPlayer, marginal: Marginal, samples: Sample
     }
 
 
-def over_talks(talks: NDArray[np.int64], values: NDArray[np.float64], weights: NDArray[np.float64], seed: int) -> Estimate:
+def over_dialogues(dialogues: NDArray[np.int64], values: NDArray[np.float64], weights: NDArray[np.float64], seed: int) -> Estimate:
     """Σ value / Σ weight over moves, with an interval over their dialogues."""
-    sums, counts = (np.asarray(np.bincount(talks, numbers), np.float64) for numbers in (values, weights))
-    spoken = np.bincount(talks) > 0
+    sums, counts = (np.asarray(np.bincount(dialogues, numbers), np.float64) for numbers in (values, weights))
+    spoken = np.bincount(dialogues) > 0
     return ratio(sums[spoken], counts[spoken], seed)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.errors import DataError, InvalidOption
+from edgeworth.evaluation.statistics import counted
 from edgeworth.runlog import STEP, Line, read_config, read_history
 
 POINTS = 200
@@ -52,7 +53,7 @@ class Curve:
 
 
 def learning_curves(folders: Sequence[Path], names: Sequence[str] = ()) -> list[Curve]:
-    """One curve per group of runs, in the order in which the groups are first met."""
+    """One curve per group of runs, in the order of their first runs."""
     groups: dict[str, list[tuple[int, list[Line], Path]]] = {}
     for folder in folders:
         config = dict(read_config(folder))
@@ -63,7 +64,7 @@ def learning_curves(folders: Sequence[Path], names: Sequence[str] = ()) -> list[
         groups.setdefault(key, []).append((int(config["seed"]), lines, folder))
     if len(names) > len(groups):
         raise InvalidOption(
-            f"{len(names)} names were given, and the runs make {len(groups)} curve{'s' if len(groups) > 1 else ''}, since those that differ"
+            f"{len(names)} names were given, and the runs make {counted(len(groups), 'curve')}, since those that differ"
             " only in the seed are one; give a name for each curve, in their order."
         )
     return [_curve(group, names[number] if number < len(names) else _name(group)) for number, group in enumerate(groups.values())]

@@ -104,8 +104,7 @@ class Ends:
 
     def shares(self) -> dict[str, float | None]:
         """The share of the maximum at both ends."""
-        both = {"random": self.random, "bayes": self.bayes}
-        return {name: None if played is None else float(played.reward.sum() / played.maximum.sum()) for name, played in both.items()}
+        return {"random": self.random.share, "bayes": None if self.bayes is None else self.bayes.share}
 
 
 @dataclass(frozen=True)

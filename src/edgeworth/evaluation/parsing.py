@@ -77,16 +77,16 @@ class _Read:
     """A dialogue and what was read."""
 
     dialogue: Dialogue
-    talk: Conversation
+    conversation: Conversation
 
     @property
     def right(self) -> bool:
-        return self.talk.last_offer == self.dialogue.my_share
+        return self.conversation.last_offer == self.dialogue.my_share
 
     @property
     def last_stated(self) -> Reading | None:
         """The reading that stated the last offer."""
-        return next((reading for reading in reversed(self.talk.readings) if reading.evidence is not None), None)
+        return next((reading for reading in reversed(self.conversation.readings) if reading.evidence is not None), None)
 
 
 def _measure(part: Sequence[_Read], seed: int) -> dict[str, Any]:
@@ -121,21 +121,22 @@ def _by_evidence(agreed: Sequence[_Read]) -> list[dict[str, Any]]:
 
 
 def _miss_counts(agreed: Sequence[_Read]) -> dict[str, int]:
-    counts = Counter(_miss(read.talk.last_offer, read.dialogue.my_share, read.dialogue.context.counts) for read in agreed if not read.right)
+    counts = Counter(_miss(read) for read in agreed if not read.right)
     return {kind: counts[kind] for kind in MISSES}
 
 
-def _miss(offer: Triple | None, deal: Triple | None, pool: Triple) -> str:
+def _miss(read: _Read) -> str:
+    offer, deal = read.conversation.last_offer, read.dialogue.my_share
     if offer is None or deal is None:
         return MISSES[0]
-    if all(o + d == n for o, d, n in zip(offer, deal, pool, strict=True)):
+    if all(o + d == n for o, d, n in zip(offer, deal, read.dialogue.context.counts, strict=True)):
         return MISSES[1]
     gaps = [abs(o - d) for o, d in zip(offer, deal, strict=True) if o != d]
     return MISSES[4] if len(gaps) > 1 else MISSES[2] if gaps == [1] else MISSES[3]
 
 
 def _last_acts(reads: Sequence[_Read]) -> dict[str, int]:
-    counts = Counter(act_name(read.talk.readings[-1].act) for read in reads if read.talk.readings)
+    counts = Counter(act_name(read.conversation.readings[-1].act) for read in reads if read.conversation.readings)
     return {name: counts[name] for name in ACT_NAMES}
 
 

@@ -208,8 +208,8 @@ def effects_at(world: World, stage: str, budget: RobustnessBudget, seed: int) ->
 
 # Conclusions
 
-FATES = {"survives": 1, "unclear": 0, "reversed": -1}
-"""What becomes of a conclusion in another world, by the sign of the effect there relative to the calibrated one."""
+SIGNS = {"survives": 1, "unclear": 0, "reversed": -1}
+"""The sign of an effect in another world relative to that in the calibrated one, by what it means for the conclusion."""
 
 
 def sign_of(effect: Estimate) -> int:
@@ -217,57 +217,55 @@ def sign_of(effect: Estimate) -> int:
     return int(effect.low > 0.0) - int(effect.high < 0.0)
 
 
-@dataclass(frozen=True)
-class Robustness:
-    """The whole study."""
-
-    influence: list[tuple[Constant, float]]
-    effects: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
-    """By world, stage and name."""
-    formats: Mapping[str, Mapping[str, Mapping[str, float]]]
-    """R of each format's best, by world and stage."""
-
-    def conclusions(self) -> list[dict[str, Any]]:
-        """Every clear effect of the calibrated market, and in how many of the other worlds it is the same, not clear, or reversed."""
-        others, drawn = {name: found for name, found in self.effects.items() if name != CALIBRATED.name}, []
-        for stage, effects in self.effects[CALIBRATED.name].items():
-            for what, effect in effects.items():
-                if sign := sign_of(effect):
-                    signs = {name: sign * sign_of(found[stage][what]) for name, found in others.items()}
-                    counts = {fate: list(signs.values()).count(wanted) for fate, wanted in FATES.items()}
-                    reversed_in = [name for name, one in signs.items() if one == FATES["reversed"]]
-                    drawn.append({"stage": stage, "what": what, "calibrated": effect.as_dict(), **counts, "reversed_in": reversed_in})
-        return drawn
-
-    def best_formats(self) -> dict[str, dict[str, int]]:
-        """By stage, in how many worlds each format's best has the highest mean; the calibrated one is not counted."""
-        worlds = [found for name, found in self.formats.items() if name != CALIBRATED.name]
-        winners = {stage: [max(found[stage], key=lambda kind: found[stage][kind]) for found in worlds] for stage in STAGES}
-        return {stage: {kind: names.count(kind) for kind in AUCTION_TYPES} for stage, names in winners.items()}
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "influence": [{"constant": c.path, "value": c.value, "mean_change_of_R": value} for c, value in self.influence],
-            "conclusions": self.conclusions(),
-            "best_formats": self.best_formats(),
-            "formats": self.formats,
-            "effects": {
-                world: {stage: {name: effect.as_dict() for name, effect in effects.items()} for stage, effects in stages.items()}
-                for world, stages in self.effects.items()
-            },
-        }
+Effects = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+"""By world, stage and name."""
+Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""R of each format's best, by world and stage."""
 
 
-def robustness(budget: RobustnessBudget, seed: int, rank: Progress = silent, progress: Progress = silent) -> Robustness:
-    """Rank the constants, then draw the conclusions in the calibrated market and in every world."""
+def conclusions(effects: Effects) -> list[dict[str, Any]]:
+    """Every clear effect of the calibrated market, and in how many of the other worlds it is the same, not clear, or reversed."""
+    others, drawn = {name: found for name, found in effects.items() if name != CALIBRATED.name}, []
+    for stage, calibrated in effects[CALIBRATED.name].items():
+        for what, effect in calibrated.items():
+            if sign := sign_of(effect):
+                signs = {name: sign * sign_of(found[stage][what]) for name, found in others.items()}
+                counts = {name: list(signs.values()).count(wanted) for name, wanted in SIGNS.items()}
+                reversed_in = [name for name, one in signs.items() if one == SIGNS["reversed"]]
+                drawn.append({"stage": stage, "what": what, "calibrated": effect.as_dict(), **counts, "reversed_in": reversed_in})
+    return drawn
+
+
+def best_formats(formats: Scores) -> dict[str, dict[str, int]]:
+    """By stage, in how many worlds each format's best has the highest mean; the calibrated one is not counted."""
+    worlds = [found for name, found in formats.items() if name != CALIBRATED.name]
+    winners = {stage: [max(found[stage], key=lambda kind: found[stage][kind]) for found in worlds] for stage in STAGES}
+    return {stage: {kind: names.count(kind) for kind in AUCTION_TYPES} for stage, names in winners.items()}
+
+
+def summary(influence: list[tuple[Constant, float]], effects: Effects, formats: Scores) -> dict[str, Any]:
+    """The whole study, for JSON."""
+    return {
+        "worlds": len(effects) - 1,
+        "influence": [{"constant": c.path, "value": c.value, "mean_change_of_R": value} for c, value in influence],
+        "conclusions": conclusions(effects),
+        "best_formats": best_formats(formats),
+        "formats": formats,
+        "effects": {
+            world: {stage: {name: effect.as_dict() for name, effect in found.items()} for stage, found in stages.items()}
+            for world, stages in effects.items()
+        },
+    }
+
+
+def robustness(budget: RobustnessBudget, seed: int, rank: Progress = silent, progress: Progress = silent) -> dict[str, Any]:
+    """Rank the constants, then draw the conclusions in the calibrated market and in every world; a dictionary for JSON."""
     influence = rank_constants(budget.influence_markets, seed, rank)
     worlds = [CALIBRATED, *worlds_of([constant for constant, _ in influence[: budget.constants]])]
-    effects: dict[str, dict[str, dict[str, Estimate]]] = {}
-    formats: dict[str, dict[str, dict[str, float]]] = {}
+    effects, formats = {}, {}
     for place, world in enumerate(worlds):
         progress(world.name, place, len(worlds))
         found = {stage: effects_at(world, stage, budget, seed) for stage in STAGES}
         effects[world.name] = {stage: effect for stage, (effect, _) in found.items()}
         formats[world.name] = {stage: scores for stage, (_, scores) in found.items()}
-    return Robustness(influence, effects, formats)
+    return summary(influence, effects, formats)

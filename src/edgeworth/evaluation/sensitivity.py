@@ -1,6 +1,6 @@
 """How much each field of a mechanism matters: the change of mean R when that field alone moves, population by population.
 
-Every variant meets the markets that the base mechanism met (common random numbers), so each change is a paired difference, episode by
+Every variant plays the markets of the base mechanism (common random numbers), so each change is a paired difference, episode by
 episode. The base is the stage's best bundled mechanism, or one that the user gives.
 """
 

@@ -57,6 +57,11 @@ def as_json(estimate: Estimate | None) -> dict[str, Any] | None:
     return None if estimate is None else estimate.as_dict()
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things in words: `1 seed`, `3 seeds`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int = 0) -> Estimate:
     """Σ numerator / Σ denominator over episodes, such as reward over maximum."""
     n = len(numerators)

@@ -108,8 +108,8 @@ def _losing_bid(sale: SaleFacts, bids: list[Bid]) -> str:
 
 def sentences(sale: SaleFacts) -> list[str]:
     """What went on, in the order of the sale."""
-    told = [*_ring_sentences(sale), *_shill_sentences(sale), *_award_sentences(sale), *_fine_sentences(sale)]
-    return [sentence[0].upper() + sentence[1:] for sentence in told]
+    found = [*_ring_sentences(sale), *_shill_sentences(sale), *_award_sentences(sale), *_fine_sentences(sale)]
+    return [sentence[0].upper() + sentence[1:] for sentence in found]
 
 
 def account_line(sale: SaleFacts) -> str:

@@ -246,7 +246,7 @@ def pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def train_all(study: Study, runs: Path, workers: int, progress: Progress = silent) -> None:
-    """Train every run of a study, so many at a time; after an error the other runs can be resumed."""
+    """Train every run of a study, `workers` at a time; after an error the other runs can be resumed."""
     jobs = [(cell, seed) for seed in study.seeds for cell in study.cells]
     wanted = {(cell.name, seed): cell.settings(seed, study.steps).num_train_steps for cell, seed in jobs}
     with pool_of(workers) as pool:

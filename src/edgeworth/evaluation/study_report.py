@@ -87,7 +87,7 @@ def measure_run(study: Study, cell: Cell, seed: int, runs: Path, ends: Ends) -> 
         "below_bayes": bayes_less(ends, episodes),
         "deal_rate": float(episodes.agreed.mean()),
         "length": float(episodes.turns.mean()),
-        **({"played_with": {hint: float(other.reward.sum() / other.maximum.sum()) for hint, other in instead.items()}} if instead else {}),
+        **({"played_with": {hint: other.share for hint, other in instead.items()}} if instead else {}),
         **training_facts(run_folder(runs, cell, seed)),
     }
 

@@ -7,21 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from edgeworth.evaluation.bargaining_figures import yardsticks
-from edgeworth.evaluation.figures import (
-    ACCENT,
-    DOTTED,
-    GREEN,
-    INK,
-    LIGHT,
-    RUST,
-    band,
-    caption,
-    counted,
-    name_rows,
-    panels,
-    point,
-    spread,
-)
+from edgeworth.evaluation.figures import ACCENT, DOTTED, GREEN, INK, LIGHT, RUST, band, caption, name_rows, panels, point, spread
+from edgeworth.evaluation.statistics import counted
 
 Row = dict[str, Any]
 

@@ -1,28 +1,50 @@
-"""The reference scale of negotiators: from random play to the oracle, per scenario, as shares of the agent's maximum.
+"""The reference scales of both games: negotiators on every scenario, and designers on every population.
 
-Every row is Σ reward / Σ maximum over seeded contexts. The oracle and the blind plan are computed exactly for each context (the
-plan averages over the partner's possible utilities); the others are played. All rows of a scenario use the contexts of the same
-seeds.
+Negotiators, from random play to the oracle: every row is Σ reward / Σ maximum over seeded contexts. The oracle and the blind plan are
+computed exactly for each context (the plan averages over the partner's possible utilities); the others are played. All rows of a scenario
+use the contexts of the same seeds.
+
+Designers, from mechanisms drawn at random (`uniform`) to the `oracle`, which knows the composition of the market: R is the mean score per
+step over whole episodes, averaged over seeds. All designers play the same seeds, so differences are paired, market by market. Between the
+ends stand designers that know the stage only, adaptive designers, the best fixed sequence of mechanisms (a schedule), and the best
+constants. A language model is slow, so it plays the first of these seeds only; its row says how many, and its difference is to the best
+constant on the same ones.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.designers.adaptive import Adaptive
+from edgeworth.agents.designers.bundled import POPULATIONS as BUNDLED
+from edgeworth.agents.designers.bundled import bundled_file, bundled_name, schedule_folder
+from edgeworth.agents.designers.designer import Designer, play
+from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy, Schedule, Uniform
+from edgeworth.agents.designers.informed import Oracle, ToldStage
+from edgeworth.agents.designers.language_model import LanguageModel
+from edgeworth.agents.designers.search import QUICK, SearchBudget
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.scripted import AgreeFirst, Concession, Greedy, RandomLegal
-from edgeworth.config import BargainingConfig
+from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import consecutive, maximum_rewards, opened, play_episodes
-from edgeworth.evaluation.statistics import ratio
+from edgeworth.evaluation.statistics import counted, mean, paired_difference, ratio
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import bayes_plan, offers_before_agreeing
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import context_of
 from edgeworth.progress import Progress, silent
+
+Row = dict[str, Any]
+"""One agent of a scale, for JSON."""
+
+
+# Negotiators
 
 PLAYED: dict[str, tuple[str, Negotiator]] = {
     "concession": ("concede 0.9, 0.8, 0.7, 0.6, then AGREE", Concession()),
@@ -32,11 +54,7 @@ PLAYED: dict[str, tuple[str, Negotiator]] = {
 }
 
 
-Row = dict[str, Any]
-"""One agent on one scenario: its name, its label, and the share of the maximum with its interval."""
-
-
-def _row(agent: str, label: str, rewards: NDArray[np.float64], maximum: NDArray[np.float64], seed: int) -> Row:
+def _agent_row(agent: str, label: str, rewards: NDArray[np.float64], maximum: NDArray[np.float64], seed: int) -> Row:
     return {"agent": agent, "label": label, **ratio(rewards, maximum, seed).as_dict()}
 
 
@@ -50,14 +68,13 @@ def yardstick(
     notes: list[str] = []
     progress("oracle", 0, contexts)
     try:
-        rows.append(_row("oracle", "oracle: knows the partner's utilities", oracle_values(batch), maximum, seed))
+        rows.append(_agent_row("oracle", "oracle: knows the partner's utilities", oracle_values(batch), maximum, seed))
         rows += _plan_rows(opened(config, consecutive(seed, plan_contexts)), seed, progress)
     except InvalidOption as error:
         notes.append(str(error))
     for name, (label, negotiator) in PLAYED.items():
-        progress(name, 0, contexts)
-        played = play_episodes(config, negotiator, contexts, seed)
-        rows.append(_row(name, label, played.reward, played.maximum, seed))
+        played = play_episodes(config, negotiator, contexts, seed, progress, name)
+        rows.append(_agent_row(name, label, played.reward, played.maximum, seed))
     progress("done", contexts, contexts)
     return {"scenario": scenario, "notes": notes, "rows": rows}
 
@@ -78,12 +95,129 @@ def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> list[Ro
         if slot % 50 == 0:
             progress("blind plans", slot, batch.size)
     maximum = maximum_rewards(batch)
-    offers = f"{fixed} offer{'s' if fixed != 1 else ''}"
     return [
-        _row("bayes", "blind Bayes: best plan of offers", best, maximum, seed),
-        _row(f"bayes_{fixed}", f"blind Bayes: {offers}, then AGREE", short, maximum, seed),
+        _agent_row("bayes", "blind Bayes: best plan of offers", best, maximum, seed),
+        _agent_row(f"bayes_{fixed}", f"blind Bayes: {counted(fixed, 'offer')}, then AGREE", short, maximum, seed),
     ]
 
 
 def _openers(batch: BargainingBatch) -> list[int]:
     return {"agent": [0], "partner": [1], "random": [0, 1]}[batch.config.opens]
+
+
+# Designers
+
+POPULATIONS = ("0", "1", "2", "3", "4", "stages", "mixed", "dirichlet", "held_out")
+FRESH = 2**41
+"""The first seed of the markets on which the score of a card is measured."""
+ORACLE, TOLD_STAGE, SCHEDULE = "oracle (told the composition)", "told the stage", "best schedule"
+
+
+def makers(config: AuctionConfig, budget: SearchBudget) -> dict[str, Callable[[], Designer] | str]:
+    """The designers on the scale of a population, by the name of the row, best informed first; or why a row is missing.
+
+    `budget` is for the designer that knows the stage, where no mechanism is bundled: a held-out mix, or a mix of one's own.
+    """
+    rows: dict[str, Callable[[], Designer] | str] = {
+        ORACLE: Oracle,
+        TOLD_STAGE: lambda: ToldStage(budget),
+        "adaptive (prior: stages)": lambda: Adaptive("stages"),
+        "adaptive (prior: mixed)": lambda: Adaptive("mixed"),
+        SCHEDULE: lambda: Schedule(config.stage),
+        "best constant for the stages": lambda: BestConstant("stages"),
+        "best constant for mixed": lambda: BestConstant("mixed"),
+        "informed_greedy": InformedGreedy,
+        "uniform": Uniform,
+    }
+    if config.mix is None and config.stage == "dirichlet":
+        rows[TOLD_STAGE] = "every episode draws shares of its own, so there is no stage to be told."
+    if config.mix is not None or bundled_file(schedule_folder(), bundled_name(config.stage), config.n_agents) is None:
+        rows[SCHEDULE] = "no schedule is bundled for this population; `edgeworth designers search --schedule` finds one."
+    return rows
+
+
+@dataclass(frozen=True)
+class PlacedModel:
+    """A language model that is placed on the scale."""
+
+    label: str
+    designer: LanguageModel
+    episodes: int
+    """Episodes that it plays on every population."""
+
+
+def _designer_row(designer: str, values: NDArray[np.float64], best: NDArray[np.float64], **more: Any) -> Row:
+    """The mean score, and the paired difference to the better of the two constants on the same markets.
+
+    A language model's row also has `posted`, whose mechanisms were posted; a schedule's row the difference to the best constant of the
+    very population.
+    """
+    return {"designer": designer, "score": mean(values).as_dict(), "over_best_constant": paired_difference(values, best).as_dict(), **more}
+
+
+class Scale(NamedTuple):
+    """The rows of one population, and notes about them."""
+
+    rows: list[Row]
+    notes: list[str]
+
+
+def auction_yardstick(
+    config: AuctionConfig,
+    episodes: int,
+    seed: int,
+    progress: Progress,
+    placed: PlacedModel | None = None,
+    budget: SearchBudget = QUICK,
+) -> Scale:
+    """Every designer on one population, and a language model where one is given."""
+    wanted = makers(config, budget)
+    notes = [f"A row is missing: {name}: {made}" for name, made in wanted.items() if isinstance(made, str)]
+    present = {name: made for name, made in wanted.items() if not isinstance(made, str)}
+    total, scores = len(present) + (placed is not None), {}
+    for done, (name, make) in enumerate(present.items()):
+        progress(name, done, total)
+        designer = make()
+        scores[name] = play(designer, config, episodes, seed).mean(axis=1)
+        notes += [f"{name}: {note}." for note in designer.assumed]
+    best = max((scores[name] for name in present if name.startswith("best constant")), key=lambda values: float(values.mean()))
+    rows = [
+        _designer_row(name, values, best, **(_over_own(config, values, seed) if name == SCHEDULE else {}))
+        for name, values in scores.items()
+    ]
+    if placed is not None:
+        rows.append(_model_row(placed, config, seed, best[: placed.episodes], progress, total))
+    progress("done", total, total)
+    return Scale(rows, notes)
+
+
+def _over_own(config: AuctionConfig, values: NDArray[np.float64], seed: int) -> Row:
+    """What a schedule gains over the best constant of its population, on the same markets, where one is bundled."""
+    if config.stage not in BUNDLED:
+        return {}
+    own = play(Fixed(bundled_name(config.stage)), config, len(values), seed).mean(axis=1)
+    return {"over_own_constant": paired_difference(values, own).as_dict()}
+
+
+def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDArray[np.float64], progress: Progress, total: int) -> Row:
+    """The language model on the first of the seeds, all its episodes in one call per step."""
+    steps, before = config.episode_length, placed.designer.counters["posted"]
+
+    def stepped(step: int) -> None:
+        progress(f"{placed.label}, step {min(step + 1, steps)} of {steps}", (total - 1) * steps + step, total * steps)
+
+    stepped(0)
+    values = play(placed.designer, config, placed.episodes, seed, stepped).mean(axis=1)
+    posted = {whose: number - before[whose] for whose, number in placed.designer.counters["posted"].items()}
+    return _designer_row(placed.label, values, best, posted=posted)
+
+
+def score_on_fresh_markets(designer: Designer, config: AuctionConfig, episodes: int) -> Row:
+    """A designer's score on markets that no search or fit has used, and what it gains there over the population's best constant."""
+    scores = play(designer, config, episodes, FRESH).mean(axis=1)
+    constant = play(BestConstant(config.stage), config, episodes, FRESH).mean(axis=1)
+    return {
+        "evaluation_seeds": f"{FRESH} to {FRESH + episodes - 1}",
+        "score": mean(scores).as_dict(),
+        "over_best_constant": paired_difference(scores, constant).as_dict(),
+    }

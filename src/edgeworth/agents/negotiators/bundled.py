@@ -27,8 +27,8 @@ CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 FOLDER = CHECKPOINTS / "experts"
 REMEDY = "train one with `edgeworth train --config configs/ppo_expert.yaml` and this game's options, and give its folder as the checkpoint"
 TRAINED_BY = {
-    "human_clone": "edgeworth clone --data FOLDER --box {}",
-    "self_play": "edgeworth self-play --box {}",
+    "human_clone": "edgeworth clone --data FOLDER --bundle {}",
+    "self_play": "edgeworth self-play --bundle {}",
 }
 """By the name of a bundled network: the command that trains it and puts it there."""
 
@@ -61,7 +61,7 @@ def expert_for(batch: BargainingBatch, folder: Path = FOLDER) -> str:
     """The name of the expert for a game."""
     known = experts(folder)
     if not known:
-        raise InvalidOption(f"There is no expert in {folder}; `edgeworth study experts --box {folder}` trains them.")
+        raise InvalidOption(f"There is no expert in {folder}; `edgeworth study experts --bundle {folder}` trains them.")
     able = [name for name, facts in known.items() if facts["shape"]["units"] == batch.max_count]
     if not able:
         counts = " or ".join(map(str, sorted({facts["shape"]["units"] for facts in known.values()})))
