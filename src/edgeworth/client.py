@@ -129,8 +129,10 @@ def opening(**options: Any) -> dict[str, Any]:
 def broken(session_id: str | None) -> ConnectionError:
     """The error of a broken connection, and what to do about it."""
     if session_id is None:
-        return ConnectionError("The line to the server broke before an episode began; make a new client.")
-    return ConnectionError(f"The line to the server broke. Session {session_id!r} is kept: call take_up(), look at state(), and go on.")
+        return ConnectionError("The connection to the server broke before an episode began; make a new client.")
+    return ConnectionError(
+        f"The connection to the server broke. Session {session_id!r} is kept: call take_up(), look at state(), and go on."
+    )
 
 
 class RemoteGame:
@@ -141,7 +143,7 @@ class RemoteGame:
     ) -> None:
         """`session_id` takes up a session that is already there."""
         self.place, self.session_id = Place(url, game, token, seconds), session_id
-        self._line: ClientConnection = self._connected()
+        self._socket: ClientConnection = self._connected()
 
     def __enter__(self) -> RemoteGame:
         return self
@@ -151,17 +153,17 @@ class RemoteGame:
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Reply:
         """Begin an episode."""
-        reply = as_reply(self._said("reset", opening(seed=seed, episode_id=episode_id, **options)))
+        reply = as_reply(self._request("reset", opening(seed=seed, episode_id=episode_id, **options)))
         self.session_id = reply.info["session_id"]
         return reply
 
     def step(self, action: Mapping[str, Any]) -> Reply:
         """Make a move; the answer says that it is stored."""
-        return as_reply(self._said("step", dict(action)))
+        return as_reply(self._request("step", dict(action)))
 
     def state(self) -> dict[str, Any]:
         """Where the session stands."""
-        return self._said("state")
+        return self._request("state")
 
     def design(self, observation: Mapping[str, Any], designer: str | None = None) -> dict[str, Any]:
         """Ask a designer of the server for the next mechanism."""
@@ -169,27 +171,27 @@ class RemoteGame:
 
     def take_up(self) -> dict[str, Any]:
         """Continue the session over a new connection; returns where it stands."""
-        self._line.close()
-        self._line = self._connected()
+        self._socket.close()
+        self._socket = self._connected()
         return self.state()
 
     def close(self) -> None:
         """Close the connection; a session that this client opened without a name is deleted."""
         with contextlib.suppress(ConnectionClosed):
-            self._line.send('{"type": "close"}')
-        self._line.close()
+            self._socket.send('{"type": "close"}')
+        self._socket.close()
 
     def _connected(self) -> ClientConnection:
-        line: ClientConnection = connect(self.place.socket(self.session_id), **self.place.options()).__enter__()  # until close()
-        return line
+        opened: ClientConnection = connect(self.place.socket(self.session_id), **self.place.options()).__enter__()  # until close()
+        return opened
 
-    def _said(self, kind: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _request(self, kind: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
         with contextlib.suppress(ConnectionClosed):  # a refusal may lie unread in a closed connection
-            self._line.send(json.dumps({"type": kind, "data": data or {}}))
+            self._socket.send(json.dumps({"type": kind, "data": data or {}}))
         try:
-            return read_reply(self._line.recv(self.place.seconds))
+            return read_reply(self._socket.recv(self.place.seconds))
         except (ConnectionClosed, TimeoutError) as error:
-            self._line.close()  # a late answer would be taken for that of the next question
+            self._socket.close()  # a late answer would be taken for that of the next question
             raise broken(self.session_id) from error
 
 
@@ -200,10 +202,10 @@ class AsyncRemoteGame:
         self, url: str, game: str = "auction", token: str | None = None, session_id: str | None = None, seconds: float = 60.0
     ) -> None:
         self.place, self.session_id = Place(url, game, token, seconds), session_id
-        self._line: AsyncConnection | None = None
+        self._socket: AsyncConnection | None = None
 
     async def __aenter__(self) -> AsyncRemoteGame:
-        self._line = await connect_async(self.place.socket(self.session_id), **self.place.options())
+        self._socket = await connect_async(self.place.socket(self.session_id), **self.place.options())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -211,17 +213,17 @@ class AsyncRemoteGame:
 
     async def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Reply:
         """Begin an episode."""
-        reply = as_reply(await self._said("reset", opening(seed=seed, episode_id=episode_id, **options)))
+        reply = as_reply(await self._request("reset", opening(seed=seed, episode_id=episode_id, **options)))
         self.session_id = reply.info["session_id"]
         return reply
 
     async def step(self, action: Mapping[str, Any]) -> Reply:
         """Make a move; the answer says that it is stored."""
-        return as_reply(await self._said("step", dict(action)))
+        return as_reply(await self._request("step", dict(action)))
 
     async def state(self) -> dict[str, Any]:
         """Where the session stands."""
-        return await self._said("state")
+        return await self._request("state")
 
     async def design(self, observation: Mapping[str, Any], designer: str | None = None) -> dict[str, Any]:
         """Ask a designer of the server for the next mechanism."""
@@ -229,26 +231,26 @@ class AsyncRemoteGame:
 
     async def take_up(self) -> dict[str, Any]:
         """Continue the session over a new connection; returns where it stands."""
-        if self._line is not None:
-            await self._line.close()
+        if self._socket is not None:
+            await self._socket.close()
         await self.__aenter__()
         return await self.state()
 
     async def close(self) -> None:
         """Close the connection; a session that this client opened without a name is deleted."""
-        if self._line is None:
+        if self._socket is None:
             return
         with contextlib.suppress(ConnectionClosed):
-            await self._line.send('{"type": "close"}')
-        await self._line.close()
+            await self._socket.send('{"type": "close"}')
+        await self._socket.close()
 
-    async def _said(self, kind: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
-        if self._line is None:
-            raise ConnectionError("There is no line to the server yet; use `async with AsyncRemoteGame(…) as game`.")
+    async def _request(self, kind: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
+        if self._socket is None:
+            raise ConnectionError("There is no connection to the server yet; use `async with AsyncRemoteGame(…) as game`.")
         with contextlib.suppress(ConnectionClosed):
-            await self._line.send(json.dumps({"type": kind, "data": data or {}}))
+            await self._socket.send(json.dumps({"type": kind, "data": data or {}}))
         try:
-            return read_reply(await asyncio.wait_for(self._line.recv(), self.place.seconds))
+            return read_reply(await asyncio.wait_for(self._socket.recv(), self.place.seconds))
         except (ConnectionClosed, TimeoutError) as error:
-            await self._line.close()
+            await self._socket.close()
             raise broken(self.session_id) from error

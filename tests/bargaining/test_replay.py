@@ -167,7 +167,7 @@ def test_a_copied_vector_environment_plays_on_as_the_original_does() -> None:
 
 
 def everything(env: Any) -> Any:
-    """An offer of the whole pool to oneself, as the environment likes its actions."""
+    """An offer of the whole pool to oneself, in the form of the environment's actions."""
     if isinstance(env, FlatActionEnv):
         return encode(0, tuple(env.batch.state["counts"][0].tolist()), env.max_count)
     return {"act_type": 0, "oA": env.batch.state["counts"][0]}

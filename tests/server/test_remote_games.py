@@ -64,7 +64,7 @@ def test_a_broken_line_is_taken_up_without_losing_a_step(url: str) -> None:
     game = RemoteGame(url)
     game.reset(seed=7)
     before = game.step(SANE)
-    game._line.socket.close()
+    game._socket.socket.close()
     with pytest.raises(ConnectionError, match="take_up"):
         game.step(SANE)
     state = game.take_up()
@@ -78,8 +78,8 @@ def test_a_broken_async_line_is_taken_up_too(url: str) -> None:
         async with AsyncRemoteGame(url) as game:
             await game.reset(seed=7)
             await game.step(SANE)
-            assert game._line is not None
-            game._line.transport.abort()
+            assert game._socket is not None
+            game._socket.transport.abort()
             with pytest.raises(ConnectionError, match="take_up"):
                 await game.step(SANE)
             state = await game.take_up()
@@ -128,7 +128,7 @@ def test_goodbye_deletes_the_session_and_a_broken_line_does_not(url: str) -> Non
         game = RemoteGame(url)
         game.reset(seed=7)
         names.append(game.session_id)
-        game.close() if polite else game._line.socket.close()
+        game.close() if polite else game._socket.socket.close()
     time.sleep(0.2)
     with pytest.raises(ServerRefused, match="There is no session"):
         Place(url).ask(f"/state?session_id={names[0]}")
