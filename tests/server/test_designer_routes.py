@@ -388,7 +388,7 @@ def test_a_request_is_cancelled_when_its_client_disconnects(tmp_path: Path, monk
                 httpx.post(f"{address}/api/design", json=market(1), timeout=0.3)
             assert first.result().status_code == 200
         metrics = httpx.get(f"{address}/metrics").text
-    assert 'edgeworth_desk_questions_total{desk="language_model",ending="gone"} 1.0' in metrics
+    assert 'edgeworth_queue_requests_total{ending="gone",queue="language_model"} 1.0' in metrics
     assert log.read_text(encoding="utf-8").split() == ["1"]
 
 

@@ -96,7 +96,7 @@ def test_a_full_queue_is_refused_at_once_with_retry_after() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         first = asyncio.create_task(queue.ask(0))
-        await until(lambda: queue.in_hand == 1)
+        await until(lambda: queue.in_progress == 1)
         waiting = [asyncio.create_task(queue.ask(number)) for number in (1, 2)]
         await until(lambda: queue.waiting == 2)
         with pytest.raises(Refused) as refused:
@@ -113,7 +113,7 @@ def test_one_owner_fills_only_a_share_of_the_queue() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         first = asyncio.create_task(queue.ask(0, "alice"))
-        await until(lambda: queue.in_hand == 1)
+        await until(lambda: queue.in_progress == 1)
         waiting = [asyncio.create_task(queue.ask(number, "alice")) for number in (1, 2)]
         await until(lambda: queue.waiting == 2)
         with pytest.raises(Refused) as refused:
@@ -135,7 +135,7 @@ def test_cancelled_requests_take_no_room() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         first = asyncio.create_task(queue.ask(0, "alice"))
-        await until(lambda: queue.in_hand == 1)
+        await until(lambda: queue.in_progress == 1)
         kept, left = (asyncio.create_task(queue.ask(number, "alice")) for number in (1, 2))
         await until(lambda: queue.waiting == 2)
         left.cancel()
@@ -164,7 +164,7 @@ def test_a_cancelled_request_is_never_computed() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         first = asyncio.create_task(queue.ask(1))
-        await until(lambda: queue.in_hand == 1)
+        await until(lambda: queue.in_progress == 1)
         left = asyncio.create_task(queue.ask(2))
         await until(lambda: queue.waiting == 1)
         left.cancel()
@@ -211,7 +211,7 @@ def test_closing_answers_what_waits_and_takes_no_more() -> None:
     async def use(queue: Queue, worker: Doubler, tally: Tally) -> None:
         worker.gate.clear()
         asked = [asyncio.create_task(queue.ask(number)) for number in range(3)]
-        await until(lambda: queue.in_hand == 1 and queue.waiting == 2)
+        await until(lambda: queue.in_progress == 1 and queue.waiting == 2)
         closing = asyncio.create_task(queue.close())
         await asyncio.sleep(0.05)
         with pytest.raises(Refused, match="stopping"):

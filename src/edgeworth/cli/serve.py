@@ -33,12 +33,12 @@ def serve_command(
     tokens_file: Annotated[
         Path | None, typer.Option(help="One owner:token a line; otherwise EDGEWORTH_TOKENS=owner:token,… or EDGEWORTH_TOKENS=@FILE.")
     ] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Let everybody in who reaches the address.")] = False,
-    host_name: Annotated[list[str] | None, typer.Option(help="A name besides localhost by which this machine is called.")] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow everybody who can reach the address.")] = False,
+    host_name: Annotated[list[str] | None, typer.Option(help="Another host name of this machine, besides localhost.")] = None,
     origin: Annotated[
         list[str] | None, typer.Option(help="Pages that may use the server from a browser, e.g. https://example.org.")
     ] = None,
-    designer: Annotated[str | None, typer.Option(help="Who designs where a request names nobody.")] = None,
+    designer: Annotated[str | None, typer.Option(help="The designer for requests that name none.")] = None,
     warm: Annotated[list[str] | None, typer.Option(help="A designer to load at the start.")] = None,
     idle_hours: Annotated[
         float | None, typer.Option(min=0.0, help="Sessions that nobody touches for so long are deleted. Default: 24.")

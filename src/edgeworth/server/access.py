@@ -110,7 +110,7 @@ class Access:
     def _check_client(self, client: tuple[str, int] | None) -> None:
         if client is not None and is_elsewhere(client[0]):
             message = f"This server has no tokens, so that it serves its own machine only; the request came from {client[0]}."
-            raise Refused(403, "not_local", message, "Give it tokens (EDGEWORTH_TOKENS), or say that it is open (--insecure).")
+            raise Refused(403, "not_local", message, "Give it tokens (EDGEWORTH_TOKENS), or allow everybody (--insecure).")
 
     def _check_host(self, host: str) -> None:
         if self.checks_host and host_name(host) not in self.names:

@@ -94,7 +94,7 @@ class Guard:
         try:
             try:
                 if self.in_progress > self.limits.requests:
-                    raise Refused(503, "busy", f"{self.limits.requests} requests are in hand.", "Try again in a moment.", retry_after=1)
+                    raise Refused(503, "busy", f"{self.limits.requests} requests are in progress.", "Try again in a moment.", retry_after=1)
                 self.rate.take(scope["state"]["owner"])
                 body = await self._body(scope, receive)
                 if scope["method"] in WITH_BODY and body:

@@ -34,7 +34,7 @@ TEMPORARY = frozenset({"dropped", "timeout", "server_error", "rate_limited", "un
 RETRY_SECONDS = 2
 ASK_LATER = "Ask again later, or ask another one."
 CLOSE_SECONDS = 10.0
-"""How long a closing queue waits for the batch in hand."""
+"""How long a closing queue waits for the batch in progress."""
 WAIT_BUCKETS = (0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -64,9 +64,9 @@ class QueueMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         registry, self._metrics = metrics.registry, metrics
-        self._endings = Counter("edgeworth_desk_questions", "Questions by desk and how they ended.", ["desk", "ending"], registry=registry)
-        self._waits = Histogram("edgeworth_desk_wait_seconds", "Seconds in the queue.", ["desk"], buckets=WAIT_BUCKETS, registry=registry)
-        self._sizes = Histogram("edgeworth_desk_batch", "Questions answered together.", ["desk"], buckets=BATCH_BUCKETS, registry=registry)
+        self._endings = Counter("edgeworth_queue_requests", "Requests by queue and how they ended.", ["queue", "ending"], registry=registry)
+        self._waits = Histogram("edgeworth_queue_wait_seconds", "Seconds in the queue.", ["queue"], buckets=WAIT_BUCKETS, registry=registry)
+        self._sizes = Histogram("edgeworth_queue_batch", "Requests answered together.", ["queue"], buckets=BATCH_BUCKETS, registry=registry)
 
     def ended(self, queue: str, ending: Ending) -> None:
         """Count a request."""
@@ -79,9 +79,11 @@ class QueueMetrics:
             self._waits.labels(queue).observe(seconds)
 
     def watch(self, queues: Sequence[RequestQueue[Any, Any]]) -> None:
-        """Show how many requests wait and are in hand, over all these queues."""
-        self._metrics.watch("desk_waiting", "Questions in the queues.", lambda: sum(queue.waiting for queue in queues), everywhere=False)
-        self._metrics.watch("desk_in_hand", "Questions being answered.", lambda: sum(queue.in_hand for queue in queues), everywhere=False)
+        """Show how many requests wait and are in progress, over all these queues."""
+        self._metrics.watch("queue_waiting", "Requests in the queues.", lambda: sum(queue.waiting for queue in queues), everywhere=False)
+        self._metrics.watch(
+            "queue_in_progress", "Requests in progress.", lambda: sum(queue.in_progress for queue in queues), everywhere=False
+        )
 
 
 @dataclass(eq=False)
@@ -110,7 +112,7 @@ class RequestQueue(Generic[Asked, Answer]):
         self.fault: str | None = None
         """Why the last attempt to load the worker failed."""
         self._waiting: list[Request[Asked, Answer]] = []
-        self._in_hand: list[Request[Asked, Answer]] = []
+        self._in_progress: list[Request[Asked, Answer]] = []
         self._serving: asyncio.Task[None] | None = None
         self._is_loading = self._is_closing = False
         self._batch_seconds = 0.0
@@ -121,9 +123,9 @@ class RequestQueue(Generic[Asked, Answer]):
         return len(self._waiting)
 
     @property
-    def in_hand(self) -> int:
+    def in_progress(self) -> int:
         """How many requests are being answered."""
-        return len(self._in_hand)
+        return len(self._in_progress)
 
     @property
     def state(self) -> State:
@@ -169,9 +171,9 @@ class RequestQueue(Generic[Asked, Answer]):
         if self._serving is not None:
             await asyncio.wait({self._serving}, timeout=CLOSE_SECONDS)
             self._serving.cancel()
-        for request in (*self._waiting, *self._in_hand):
+        for request in (*self._waiting, *self._in_progress):
             request.fail(self._closing())
-        self._waiting, self._in_hand, self._is_loading = [], [], False
+        self._waiting, self._in_progress, self._is_loading = [], [], False
 
     def _admitted(self, request: Request[Asked, Answer]) -> Request[Asked, Answer]:
         if self._is_closing:
@@ -210,9 +212,9 @@ class RequestQueue(Generic[Asked, Answer]):
                 await self._load()  # a model's process may have died since the last batch
                 await self._answer_batch()
         except Exception as error:
-            for request in (*self._in_hand, *self._waiting):
+            for request in (*self._in_progress, *self._waiting):
                 request.fail(failure(self.name, error))
-            self._in_hand, self._waiting = [], []
+            self._in_progress, self._waiting = [], []
 
     async def _load(self) -> None:
         if self.worker.loaded:
@@ -231,22 +233,22 @@ class RequestQueue(Generic[Asked, Answer]):
     async def _answer_batch(self) -> None:
         now = time.monotonic()
         wanted = [request for request in self._waiting if not request.future.done() and request.stop_at > now]
-        self._in_hand, self._waiting = wanted[: self.limits.batch], wanted[self.limits.batch :]
-        if not self._in_hand:
+        self._in_progress, self._waiting = wanted[: self.limits.batch], wanted[self.limits.batch :]
+        if not self._in_progress:
             return
-        batch, stop_at = [request.asked for request in self._in_hand], max(request.stop_at for request in self._in_hand)
-        self.metrics.taken(self.name, [now - request.arrived for request in self._in_hand])
+        batch, stop_at = [request.asked for request in self._in_progress], max(request.stop_at for request in self._in_progress)
+        self.metrics.taken(self.name, [now - request.arrived for request in self._in_progress])
         try:
             answers = await self._in_thread(lambda: self.worker.answer(batch, stop_at))
         except Exception as error:
             answers = [error] * len(batch)
         self._batch_seconds = time.monotonic() - now
-        for request, answer in zip(self._in_hand, answers, strict=True):
+        for request, answer in zip(self._in_progress, answers, strict=True):
             if isinstance(answer, Exception):
                 request.fail(failure(self.name, answer))
             elif not request.future.done():
                 request.future.set_result(answer)
-        self._in_hand = []
+        self._in_progress = []
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self.threads, work)

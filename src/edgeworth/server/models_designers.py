@@ -70,7 +70,7 @@ class DesignRequest(BaseModel):
         None, max_length=LONGEST_EPISODE, description="What was seen of the bidders in the last steps, oldest first."
     )
     designer: str | None = Field(
-        None, description="Who is asked; the default where nobody is named.", json_schema_extra={"enum": [*OFFERED, None]}
+        None, description="The designer to ask; without one, the server's default.", json_schema_extra={"enum": [*OFFERED, None]}
     )
 
 
@@ -94,7 +94,7 @@ class WorkerState(BaseModel):
     state: Literal["cold", "loading", "loaded", "failed"] = Field(description="A cold one is loaded when it is first asked.")
     reason: str | None = Field(None, description="Why it could not be loaded.")
     waiting: int = Field(description="Requests in its queue in this worker.")
-    in_hand: int = Field(description="Requests that it is answering in this worker.")
+    in_progress: int = Field(description="Requests that it is answering in this worker.")
 
 
 class Designers(BaseModel):

@@ -172,7 +172,7 @@ def listed(kind: str, queues: Queues) -> list[dict[str, Any]]:
             "state": queue.state,
             "reason": queue.fault if queue.state == "failed" else None,
             "waiting": queue.waiting,
-            "in_hand": queue.in_hand,
+            "in_progress": queue.in_progress,
         }
         for name, queue in queues.items()
     ]
@@ -205,7 +205,7 @@ def add_designers(app: FastAPI, sessions: Sessions, settings: ServerSettings) ->
             (designers if name in designers else hints)[name].warm_up()
 
     async def stop() -> None:
-        if not any(queue.in_hand or queue.waiting for queue in queues):
+        if not any(queue.in_progress or queue.waiting for queue in queues):
             await asyncio.to_thread(process.close)  # a model that is still loading is not waited for
         await asyncio.gather(*(queue.close() for queue in queues))
         await asyncio.to_thread(process.close)

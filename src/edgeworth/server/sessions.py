@@ -76,10 +76,10 @@ class Sessions:
             return
         everybody, own = await self._asked(lambda: self.store.count(owner))
         if own >= self.limits.per_owner:
-            message = f"You have {own} sessions, which is the most an owner may have."
+            message = f"You have {own} sessions, the most allowed for one owner."
             raise Refused(429, "too_many_sessions", message, "Close some with DELETE /sessions/{id}.", retry_after=60)
         if everybody >= self.limits.total:
-            message = f"The server holds {everybody} sessions, which is the most it may."
+            message = f"The server holds {everybody} sessions, the most allowed."
             raise Refused(503, "server_full", message, "Try again later; idle sessions expire.", retry_after=60)
 
     async def step(self, owner: str, session_id: str, action: Any, expected: int | None = None) -> tuple[Turn, int]:

@@ -143,8 +143,8 @@ class ServerSettings:
                 raise InvalidOption(f"The origin is {origin!r}; expected a scheme and a host, such as https://example.org.")
         if not (self.tokens or self.insecure or is_loopback(self.host)):
             raise InvalidOption(
-                f"Serving on {self.host} would let everybody in who can reach it. Give tokens (EDGEWORTH_TOKENS or --tokens-file), "
-                "bind 127.0.0.1, or say --insecure."
+                f"Serving on {self.host} would allow everybody who can reach it. Give tokens (EDGEWORTH_TOKENS or --tokens-file), "
+                "bind 127.0.0.1, or add --insecure."
             )
 
     @property

@@ -227,7 +227,7 @@ class Sockets:
         try:
             if self.open > self.own.sockets:
                 facts = {"active_sessions": self.open - 1, "max_sessions": self.own.sockets}
-                message = f"This worker holds {self.own.sockets} sockets, which is the most it may."
+                message = f"This worker holds {self.own.sockets} sockets, the most allowed."
                 raise Refused(429, "server_full", message, "Try again later, or close another one.", None, None, **facts)
             session_id = websocket.query_params.get("session_id")
             if session_id:
