@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and the one way in which CSV is written.
+"""Files written whole or not at all: bytes, JSON, NumPy arrays; and the one way in which CSV is written.
 
 A file is written under another name, forced to the disk and then renamed, so that after a kill, a full disk or a power cut there is either
 the old file or the new one.
@@ -14,6 +14,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from edgeworth.errors import RunStopped
 
@@ -35,6 +38,13 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file whole or not at all."""
     write_whole(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a compressed file of NumPy arrays whole or not at all."""
+    content = io.BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays)
+    write_whole(path, content.getvalue())
 
 
 def csv_text(lines: Sequence[Mapping[str, Any]], columns: Sequence[str], header: bool = True) -> str:

@@ -8,7 +8,7 @@ A run folder holds
   file with the same facts for people.
 
 Every file but the growing CSV and event files is written whole or not at all (`files.py`). The facts are in the header of the tensors' file
-so that no two files have to agree. A digest tells a damaged file from a sound one. Nothing is ever unpickled.
+so that no two files have to agree. A digest shows whether a file is damaged. Nothing is ever unpickled.
 """
 
 from __future__ import annotations

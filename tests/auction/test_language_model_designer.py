@@ -227,7 +227,7 @@ def test_a_caller_with_prompts_of_its_own_gets_replies_and_judgements() -> None:
     designer = LanguageModel(Scripted(lambda messages: Completion(said(MECHANISM), completion_tokens=9)))
     (answer,) = designer.ask([design_variables(DaedalusEnv().reset(seed=1)[0])])
     assert answer.reply == Completion(said(MECHANISM), completion_tokens=9)
-    assert not hasattr(answer.judgement, "reason")
+    assert not hasattr(answer.verdict, "reason")
 
 
 # Which model, and with which options

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from edgeworth import catalog
-from edgeworth.agents.designers.designer import Designer, play, told_to
+from edgeworth.agents.designers.designer import Designer, known_to, play
 from edgeworth.agents.designers.search import SearchBudget
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import check_rows
@@ -70,7 +70,7 @@ def test_it_posts_a_legal_mechanism_for_every_market_at_every_step_and_says_what
     batch = MarketBatch(config, size)
     batch.seed(0)
     batch.reset()
-    designer.begin(config, size, 0, told_to(designer, batch.markets))
+    designer.begin(config, size, 0, known_to(designer, batch.markets))
     history = StepHistory(batch)
     for _ in range(config.episode_length):
         rows = designer.design(history.view())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -190,7 +191,7 @@ def test_a_server_that_is_back_is_asked_as_before() -> None:
     client = patient(script, clock, attempts=1, rest=30.0)
     client.complete(ask("a"), GREEDY)
     clock.now += 31.0
-    client.attempts = 2
+    client.settings = replace(client.settings, attempts=2)
     assert texts(client.complete(ask("a", "b"), GREEDY)) == ["good", "b"]
     client.complete(ask("a"), GREEDY)
     assert client._resting is not None and client._resting[0] - clock.now == 30.0

@@ -66,7 +66,7 @@ def parts() -> tuple[Samples, Samples]:
 
 def test_a_move_is_written_down_from_its_speakers_seat() -> None:
     samples = samples_of([TALK])
-    assert samples.acts.tolist() == [PROPOSE, PROPOSE, AGREE] and samples.talks.tolist() == [0, 0, 0]
+    assert samples.acts.tolist() == [PROPOSE, PROPOSE, AGREE] and samples.dialogues.tolist() == [0, 0, 0]
     assert samples.shares.tolist() == [[1, 1, 0], [1, 0, 3], [0, 0, 0]]
     points, offers = samples.features[:, 3:6] * 10, samples.features[:, 14:17] * 4
     np.testing.assert_allclose(points, [[4, 3, 0], [1, 0, 3], [4, 3, 0]], rtol=1e-6)
@@ -77,10 +77,10 @@ def test_a_move_is_written_down_from_its_speakers_seat() -> None:
 
 def test_talks_are_written_down_one_after_the_other() -> None:
     samples = samples_of([TALK, *invented_talks(5, 3), TALK])
-    assert (np.diff(samples.talks) >= 0).all()
+    assert (np.diff(samples.dialogues) >= 0).all()
     for name in ("features", "acts", "shares", "legal"):
         array = getattr(samples, name)
-        np.testing.assert_array_equal(array[samples.talks == 0], array[samples.talks == 6])
+        np.testing.assert_array_equal(array[samples.dialogues == 0], array[samples.dialogues == 6])
 
 
 def test_a_lesson_has_the_share_in_the_order_in_which_the_network_reads() -> None:
@@ -131,7 +131,7 @@ def test_a_clone_plays_from_its_checkpoint(parts: tuple[Samples, Samples], tmp_p
 
 def test_talks_without_a_move_cannot_be_learnt_from() -> None:
     silent = Dialogue(CONTEXT, (("YOU", "hello"),), "disagreed", None, None, 1)
-    with pytest.raises(InvalidOption, match="no move in the 1 talks"):
+    with pytest.raises(InvalidOption, match="no move in the 1 dialogues"):
         samples_of([silent])
 
 

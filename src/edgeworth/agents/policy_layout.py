@@ -7,17 +7,18 @@ moves between them without translation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, UTILITY_LIMIT, Act
 from edgeworth.seeding import generator
+from edgeworth.validation import settings
 
 Reading = Literal["plain", "ordered", "fine"]
 
@@ -30,27 +31,20 @@ TRUNK_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Scales of the orthogonal first weights (Engstrom et al. 2020, Andrychowicz et al. 2021)."""
 
 
-@dataclass(frozen=True)
+@settings
 class PolicyShape:
     """The sizes of a network; two networks of the same shape have the same vector."""
 
-    features: int = BASE_FEATURES
+    features: Annotated[int, Field(ge=1)] = BASE_FEATURES
     """What is seen: the base features, and those of a hint where there is one."""
-    units: int = 4
+    units: Annotated[int, Field(ge=1)] = 4
     """Most units of an item type in the pool."""
-    hidden: int = 64
+    hidden: Annotated[int, Field(ge=1)] = 64
     """Units of a trunk layer."""
-    layers: int = 2
+    layers: Annotated[int, Field(ge=1)] = 2
     """Trunk layers."""
     reading: Reading = "plain"
     """In which order, and how finely, the features are read."""
-
-    def __post_init__(self) -> None:
-        if self.reading not in READINGS:
-            raise UnknownName("reading", self.reading, READINGS)
-        for name in ("features", "units", "hidden", "layers"):
-            if getattr(self, name) < 1:
-                raise InvalidOption(f"{name} is {getattr(self, name)}; expected 1 or more.")
 
     @property
     def inputs(self) -> int:

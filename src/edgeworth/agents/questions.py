@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from edgeworth import catalog
 from edgeworth.errors import InvalidOption, UnknownKey
-from edgeworth.llm.client import Client, Counted, Failure, Reply
+from edgeworth.llm.client import Client, Counted, Failure, Messages, Reply, Samplings
 from edgeworth.llm.stack import open_client
-from edgeworth.protocol import Accepted, Reason, Rejection, Schema, parse_reply
+from edgeworth.protocol import Reason, Rejection, Schema, parse_reply
 
 OWN_CLIENT = "pocket"
 HUB_CLIENT = "huggingface"
@@ -23,11 +24,20 @@ LOCAL_CLIENTS = (OWN_CLIENT, HUB_CLIENT)
 """Models in this process, whose batches have no deadline."""
 
 Question = TypeVar("Question", bound=Hashable)
-Answer = TypeVar("Answer")
+Found = TypeVar("Found")
 Value = TypeVar("Value")
 
 
-def ask_once(questions: Sequence[Question], answer: Callable[[list[Question]], Sequence[Answer]]) -> list[Answer]:
+@dataclass(frozen=True)
+class Answer(Generic[Value]):
+    """What was asked, what came back, and the value in it, or why there is none."""
+
+    messages: Messages
+    reply: Reply
+    verdict: Value | Rejection
+
+
+def ask_once(questions: Sequence[Question], answer: Callable[[list[Question]], Sequence[Found]]) -> list[Found]:
     """The answer to every question; each different question is asked once, all in one call."""
     different = list(dict.fromkeys(questions))
     if not different:
@@ -36,11 +46,18 @@ def ask_once(questions: Sequence[Question], answer: Callable[[list[Question]], S
     return [answers[question] for question in questions]
 
 
-def judged(reply: Reply, schema: Schema[Value]) -> Accepted[Value] | Rejection:
-    """The value that a reply holds, or why there is none; a failure counts as a missing reply."""
-    if isinstance(reply, Failure):
-        return Rejection(Reason.NO_REPLY, reply.message)
-    return parse_reply(reply.text, schema)
+def ask(client: Counted, batch: Sequence[Messages], sampling: Samplings, schemas: Sequence[Schema[Value]]) -> list[Answer[Value]]:
+    """Ask a model and judge its replies: a failure is a missing reply, and other replies without a value are counted by reason."""
+    answers = []
+    for messages, reply, schema in zip(batch, client.complete(batch, sampling), schemas, strict=True):
+        if isinstance(reply, Failure):
+            answers.append(Answer[Value](messages, reply, Rejection(Reason.NO_REPLY, reply.message)))
+            continue
+        judged = parse_reply(reply.text, schema)
+        if isinstance(judged, Rejection):
+            client.counters.rejected(judged.reason.value)
+        answers.append(Answer[Value](messages, reply, judged if isinstance(judged, Rejection) else judged.value))
+    return answers
 
 
 def client_name(client: str | None, model: str | None) -> str:

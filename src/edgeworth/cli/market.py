@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from edgeworth import catalog
-from edgeworth.agents.designers.designer import Designer, told_to
+from edgeworth.agents.designers.designer import Designer, known_to
 from edgeworth.agents.designers.fixed import Fixed
 from edgeworth.agents.designers.language_model import OPENING, LanguageModel
 from edgeworth.cli import options
@@ -87,7 +87,7 @@ def market_command(
     asking = {"client": client, "model": model, "prompt": prompt, "cache": cache, "replay": replay or None, "temperature": temperature}
     author = _designer(mechanism, designer, config.n_agents, asking | options.client_options(client_option))
     room = SaleRoom(config, seed)
-    author.begin(config, 1, seed, told_to(author, room.batch.markets))
+    author.begin(config, 1, seed, known_to(author, room.batch.markets))
     for note in author.assumed:
         say(f"{note}.")
     types = [BIDDER_TYPES[kind] for kind in room.market["type"][: config.n_agents]]

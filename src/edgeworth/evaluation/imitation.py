@@ -122,10 +122,10 @@ def measure_imitation(player: NetworkPlayer, marginal: Marginal, samples: Sample
     hits = {name: (guess.shares.argmax(2) == samples.shares).all(1) & (stated > 0) for name, guess in guesses.items() if name != "uniform"}
 
     def per(values: NDArray[Any], weights: NDArray[np.float64] = everywhere) -> dict[str, Any]:
-        return over_dialogues(samples.talks, values.astype(np.float64), weights, seed).as_dict()
+        return over_dialogues(samples.dialogues, values.astype(np.float64), weights, seed).as_dict()
 
     return {
-        "talks": len(np.unique(samples.talks)),
+        "talks": len(np.unique(samples.dialogues)),
         "moves": len(samples.acts),
         "log_likelihood": {name: per(values) for name, values in moves.items()},
         "over_marginal": per(moves["clone"] - moves["marginal"]),

@@ -206,7 +206,7 @@ class Pocket(HuggingFace):
 
 
 def digest(folder: Path) -> str:
-    """Twelve characters that change with the files that decide replies, so that a cache tells retrained models apart.
+    """Twelve characters that change with the files that decide replies, so that a cache keeps retrained models apart.
 
     Of a large file, pages spread over its whole length are read: training moves every weight.
     """

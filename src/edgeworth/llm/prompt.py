@@ -18,24 +18,21 @@ from edgeworth.llm.client import Message, Role
 PARTING = re.compile(r"^---[ \t]*$", re.MULTILINE)
 MARK = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}\n]*)\}|[{}]")
 """A literal brace, a variable, or a brace that is neither."""
-LITERAL = {"{{": "{", "}}": "}"}
+LITERAL = ("{{", "}}")
 NOTHING = "none"
 
 
 @dataclass(frozen=True)
 class Section:
-    """One message of a prompt: texts, and the variables between them."""
+    """One message of a prompt, in the notation of `str.format`, and the variables in it."""
 
     role: Role
-    texts: tuple[str, ...]
+    text: str
     names: tuple[str, ...]
 
     def filled(self, values: Mapping[str, str]) -> Message:
         """The message with its variables in place."""
-        parts = [self.texts[0]]
-        for name, text in zip(self.names, self.texts[1:], strict=True):
-            parts += [values[name], text]
-        return Message(self.role, "".join(parts))
+        return Message(self.role, self.text.format_map(values))
 
 
 @dataclass(frozen=True)
@@ -79,22 +76,15 @@ def parse_prompt(text: str, known: Sequence[str], required: Sequence[str] = (), 
     for name in required:
         if name not in prompt.names:
             raise DataError(path, f"the variable {{{name}}} is missing; without it the model cannot know the state. Put it into the text.")
-    if not any(section.names or section.texts[0] for section in prompt.sections):
+    if not any(section.text for section in prompt.sections):
         raise DataError(path, "the prompt is empty.")
     return prompt
 
 
 def _section(role: Role, text: str, start: int, end: int, known: Sequence[str], path: Path | str) -> Section:
-    texts, names = [""], []
-    for mark in MARK.finditer(text, start, end):
-        texts[-1] += text[start : mark.start()] + LITERAL.get(mark.group(), "")
-        start = mark.end()
-        if mark.group() not in LITERAL:
-            names.append(_checked_name(mark, text, known, path))
-            texts.append("")
-    texts[-1] += text[start:end]
-    texts[0], texts[-1] = texts[0].lstrip("\n"), texts[-1].rstrip()
-    return Section(role, tuple(texts), tuple(names))
+    marks = [mark for mark in MARK.finditer(text, start, end) if mark.group() not in LITERAL]
+    names = tuple(_checked_name(mark, text, known, path) for mark in marks)
+    return Section(role, text[start:end].lstrip("\n").rstrip(), names)
 
 
 def _checked_name(mark: re.Match[str], text: str, known: Sequence[str], path: Path | str) -> str:

@@ -16,10 +16,15 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Annotated, Any
 
-from edgeworth.errors import InvalidOption
+from pydantic import Field
+
 from edgeworth.llm.client import Client, Counters, Failure, Messages, Reply, Samplings, Wrapper, sampling_each
 from edgeworth.seeding import checked_seed, fresh_seed, generator
+from edgeworth.validation import settings
+
+Seconds = Annotated[float, Field(ge=0.0)]
 
 WORTH_RETRYING = frozenset(("timeout", "rate_limited", "server_error", "conflict", "dropped", "unreachable"))
 """HTTP 408, 409, 429 and 5xx, and connections that were slow, cut or not accepted; never another 4xx."""
@@ -33,39 +38,36 @@ def backoff(attempt: int, first_wait: float, longest_wait: float, chance: float)
     return most * (0.5 + 0.5 * chance)
 
 
+@settings
+class RetrySettings:
+    """How often a prompt is asked, and how long a server rests; times are in seconds."""
+
+    attempts: Annotated[int, Field(ge=1)] = 5
+    """Most tries of a prompt."""
+    deadline: Seconds = 60.0
+    """For the whole call."""
+    first_wait: Seconds = 0.5
+    longest_wait: Seconds = 16.0
+    rest: Seconds = 30.0
+    """0 for none."""
+    longest_rest: Seconds = 600.0
+
+
 class Retry(Wrapper):
     """Retries prompts that failed for a reason that may pass."""
 
     def __init__(
         self,
         client: Client,
-        attempts: int = 5,
-        deadline: float = 60.0,
-        first_wait: float = 0.5,
-        longest_wait: float = 16.0,
-        rest: float = 30.0,
-        longest_rest: float = 600.0,
         seed: int | None = None,
         counters: Counters | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        **options: Any,
     ) -> None:
-        """At most `attempts` tries within `deadline` seconds; `seed` draws the jitter; no `rest` at 0."""
+        """`seed` draws the jitter; further options are those of `RetrySettings`."""
         super().__init__(client)
-        if not attempts >= 1:
-            raise InvalidOption(f"attempts is {attempts}; expected 1 or more.")
-        times = {
-            "deadline": deadline,
-            "first_wait": first_wait,
-            "longest_wait": longest_wait,
-            "rest": rest,
-            "longest_rest": longest_rest,
-        }
-        for option, seconds in times.items():
-            if not seconds >= 0.0:
-                raise InvalidOption(f"{option} is {seconds}; expected 0 seconds or more.")
-        self.attempts, self.deadline = attempts, deadline
-        self.first_wait, self.longest_wait, self.rest, self.longest_rest = first_wait, longest_wait, rest, longest_rest
+        self.settings = RetrySettings(**options)
         self._seed = fresh_seed() if seed is None else checked_seed(seed)
         self._counters = Counters() if counters is None else counters
         self._clock, self._sleep = clock, sleep
@@ -80,10 +82,10 @@ class Retry(Wrapper):
         if resting is not None and self._clock() < resting[0]:
             self._counters.spared(len(batch))
             return [_not_asked(*resting, self._clock())] * len(batch)
-        stop_at = self._clock() + (self.deadline if within is None else min(self.deadline, within))
+        stop_at = self._clock() + (self.settings.deadline if within is None else min(self.settings.deadline, within))
         call, each = next(self._calls), sampling_each(batch, sampling)
         replies = self.client.complete(batch, sampling, stop_at - self._clock())
-        for attempt in range(1, self.attempts):
+        for attempt in range(1, self.settings.attempts):
             failed = [i for i, reply in enumerate(replies) if isinstance(reply, Failure) and reply.reason in WORTH_RETRYING]
             if not failed or (self._last_rest and len(failed) == len(batch)):
                 break
@@ -101,17 +103,17 @@ class Retry(Wrapper):
     def _rest_after(self, replies: Sequence[Reply]) -> tuple[float, Failure] | None:
         """Until when a server that failed every prompt of a call is not asked, and its last failure."""
         failures = [reply for reply in replies if isinstance(reply, Failure) and reply.reason in NOT_THE_PROMPT]
-        if len(failures) < len(replies) or self.rest == 0:
+        if len(failures) < len(replies) or self.settings.rest == 0:
             self._last_rest = 0.0
             return None
-        self._last_rest = max(self.rest, min(self.longest_rest, 2.0 * self._last_rest))
+        self._last_rest = max(self.settings.rest, min(self.settings.longest_rest, 2.0 * self._last_rest))
         return self._clock() + max([self._last_rest, *(f.retry_after or 0.0 for f in failures)]), failures[-1]
 
     def _wait(self, failures: Sequence[Reply], call: int, attempt: int) -> float:
         """The longest time that a server asks for, and at least the backoff."""
         chance = float(generator(self._seed, call, attempt).random())
         asked = [f.retry_after for f in failures if isinstance(f, Failure) and f.retry_after is not None]
-        return max([backoff(attempt, self.first_wait, self.longest_wait, chance), *asked])
+        return max([backoff(attempt, self.settings.first_wait, self.settings.longest_wait, chance), *asked])
 
 
 def _with_tries(reply: Reply, tries: int) -> Reply:

@@ -44,7 +44,7 @@ def open_client(
     if replay and cache is None:
         raise InvalidOption("replay needs the path of a cache that was recorded before.")
     counters = Counters() if counters is None else counters
-    client: Client = Retry(make_client(name, **options), attempts, deadline, seed=seed, counters=counters)
+    client: Client = Retry(make_client(name, **options), seed, counters, attempts=attempts, deadline=deadline)
     if cache is not None:
         client = Cache(client, cache, replay)
     return Counted(client, counters)

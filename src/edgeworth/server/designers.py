@@ -19,7 +19,8 @@ from edgeworth import catalog
 from edgeworth.agents.designers.adaptive import Adaptive
 from edgeworth.agents.designers.design_prompt import design_variables
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.designers.language_model import Answer, LanguageModel
+from edgeworth.agents.designers.language_model import LanguageModel
+from edgeworth.agents.questions import Answer
 from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus_spaces import action_from
 from edgeworth.errors import ModelUnavailable
@@ -270,14 +271,14 @@ class ModelWorker(Worker[KnownMarket, Design]):
         answers = self.designer.ask([market.variables() for market in batch])
         return [self._judged(market, answer) for market, answer in zip(batch, answers, strict=True)]
 
-    def _judged(self, market: KnownMarket, answer: Answer) -> Design | Exception:
+    def _judged(self, market: KnownMarket, answer: Answer[DaedalusAction]) -> Design | Exception:
         if isinstance(answer.reply, Failure):
             return ModelUnavailable(answer.reply.reason, answer.reply.message)
-        if isinstance(answer.judgement, Rejection):
-            reason, sentence = answer.judgement.reason.value, answer.judgement.sentence
+        if isinstance(answer.verdict, Rejection):
+            reason, sentence = answer.verdict.reason.value, answer.verdict.sentence
             message = f"The model wrote no legal mechanism ({reason}): {sentence}"
             return Refused(502, "no_mechanism", message, "Ask again, or ask another designer.", who=LANGUAGE_MODEL, reason=reason)
-        return Design(answer.judgement.value, tuple(market.unknown()), confidence(answer.reply), answer.reply.model or None)
+        return Design(answer.verdict, tuple(market.unknown()), confidence(answer.reply), answer.reply.model or None)
 
 
 def confidence(reply: Completion) -> float | None:

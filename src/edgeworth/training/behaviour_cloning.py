@@ -23,11 +23,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor
 
 from edgeworth.agents.network.reading import read
@@ -44,8 +45,8 @@ from edgeworth.runlog import STEP, Checkpoint, Line
 from edgeworth.seeding import checked_seed
 from edgeworth.training.fused.order import shuffled
 from edgeworth.training.learner import not_finite
-from edgeworth.training.settings import HintSettings, plain
-from edgeworth.validation import build
+from edgeworth.training.settings import Count, HintSettings, Positive, plain
+from edgeworth.validation import build, settings
 
 ALGORITHM = "behaviour_cloning"
 
@@ -56,7 +57,7 @@ Report = Callable[[Line], None]
 # Settings
 
 
-@dataclass(frozen=True)
+@settings
 class CloningSettings:
     """What is learnt, and how."""
 
@@ -66,25 +67,20 @@ class CloningSettings:
     """Decides the first weights and the order of the moves."""
     reading: Reading = "fine"
     """How the network reads a situation: `plain`, `ordered` or `fine`."""
-    hidden: int = 64
-    layers: int = 2
-    learning_rate: float = 0.001
-    weight_decay: float = 0.1
+    hidden: Count = 64
+    layers: Count = 2
+    learning_rate: Positive = 0.001
+    weight_decay: Annotated[float, Field(ge=0.0)] = 0.1
     """How much of every weight is taken away per step, times the learning rate."""
-    minibatch: int = 256
+    minibatch: Count = 256
     """Moves of one gradient."""
-    epochs: int = 100
+    epochs: Count = 100
     """Most passes over the moves."""
-    patience: int = 10
+    patience: Count = 10
     """Passes without a better held-out likelihood after which learning stops."""
 
     def __post_init__(self) -> None:
         checked_seed(self.seed)
-        for name in ("hidden", "layers", "learning_rate", "minibatch", "epochs", "patience"):
-            if not getattr(self, name) > 0:
-                raise InvalidOption(f"{name} is {getattr(self, name)}; expected more than 0.")
-        if not self.weight_decay >= 0.0:
-            raise InvalidOption(f"weight_decay is {self.weight_decay}; expected 0.0 or more.")
 
     @property
     def game(self) -> BargainingConfig:
@@ -95,8 +91,8 @@ class CloningSettings:
 def load_cloning_settings(path: Path | None = None, changes: Mapping[str, Any] | None = None) -> CloningSettings:
     """The settings of a file, changed by the ones given; without a file, the defaults."""
     given = {} if path is None else load_yaml(path)
-    settings: CloningSettings = build(CloningSettings, {**given, **(changes or {})}, "behaviour cloning")
-    return settings
+    checked: CloningSettings = build(CloningSettings, {**given, **(changes or {})}, "behaviour cloning")
+    return checked
 
 
 # Samples
@@ -111,21 +107,21 @@ class Samples(NamedTuple):
     acts: NDArray[np.int64]
     shares: NDArray[np.int64]
     """The speaker's units; zeros where the act states none."""
-    talks: NDArray[np.int64]
+    dialogues: NDArray[np.int64]
     """The number of the dialogue that a move belongs to."""
 
 
-def replay(talks: Sequence[DialogueMoves], game: BargainingConfig) -> Samples:
+def replay(dialogues: Sequence[DialogueMoves], game: BargainingConfig) -> Samples:
     """Replay dialogues, all of them side by side, and record every move from its speaker's seat."""
-    longest = max((len(talk.moves) for talk in talks), default=0)
+    longest = max((len(each.moves) for each in dialogues), default=0)
     if longest == 0:
-        raise InvalidOption(f"There is no move in the {len(talks)} talks; expected talks with offers or agreements to learn from.")
-    batch = BargainingBatch(game, len(talks), two_player=True)
+        raise InvalidOption(f"There is no move in the {len(dialogues)} dialogues; expected some with offers or agreements to learn from.")
+    batch = BargainingBatch(game, len(dialogues), two_player=True)
     batch.seed(0)
-    batch.reset(np.array([talk.dialogue.context.row() for talk in talks], np.int16))
+    batch.reset(np.array([each.dialogue.context.row() for each in dialogues], np.int16))
     pieces = []
     for turn in range(longest):
-        moves = [talk.moves[turn] if turn < len(talk.moves) else None for talk in talks]
+        moves = [each.moves[turn] if turn < len(each.moves) else None for each in dialogues]
         for side in (AGENT, PARTNER):
             speaking = np.array([move is not None and move.side == side for move in moves])
             made = [move for move in moves if move is not None and move.side == side]

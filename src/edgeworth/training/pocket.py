@@ -25,7 +25,8 @@ from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings
 from edgeworth.training.pocket_model import DeviceRows, agreement, batches, build_model, reply_loss, use_plain_causal_attention
-from edgeworth.validation import build
+from edgeworth.training.settings import Count
+from edgeworth.validation import build, settings
 
 if TYPE_CHECKING:
     import torch
@@ -36,21 +37,21 @@ UNJUDGED = {"hint": 5, "mechanism": 0}
 """Tokens at the end of a reply that do not count when it is compared with the teacher's: how confident a hint is (`0.4}` and the end)."""
 
 
-@dataclass(frozen=True)
+@settings
 class PocketSettings:
     """How the model is built and trained."""
 
     corpus: CorpusSettings = field(default_factory=CorpusSettings)
-    hidden: int = 256
+    hidden: Count = 256
     layers: int = 6
-    heads: int = 4
-    key_value_heads: int = 2
+    heads: Count = 4
+    key_value_heads: Count = 2
     intermediate: int = 1_024
-    steps: int = 12_000
+    steps: Count = 12_000
     """Updates."""
-    hint_rows: int = 512
+    hint_rows: Count = 512
     """Hint exchanges in an update."""
-    mechanism_rows: int = 64
+    mechanism_rows: Count = 64
     """Mechanism exchanges in an update."""
     learning_rate: float = 1.2e-3
     warm_up: int = 300
@@ -62,20 +63,17 @@ class PocketSettings:
     """Share of the updates, from the first on, without system messages: they are short, and the games are learnt sooner."""
     bare_share: float = 0.1
     """Batches without the system message afterwards."""
-    log_every: int = 100
+    log_every: Count = 100
     """Updates between two lines of the log."""
-    keep_every: int = 10
+    keep_every: Count = 10
     """Lines of the log between two copies of the model on disk."""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.hidden, self.heads, self.key_value_heads) < 1 or self.hidden % self.heads or self.heads % self.key_value_heads:
+        if self.hidden % self.heads or self.heads % self.key_value_heads:
             raise InvalidOption(
                 f"hidden is {self.hidden}, heads {self.heads}, key_value_heads {self.key_value_heads}; each must divide the one before."
             )
-        for name in ("steps", "hint_rows", "mechanism_rows", "log_every", "keep_every"):
-            if getattr(self, name) < 1:
-                raise InvalidOption(f"{name} is {getattr(self, name)}; expected 1 or more.")
 
 
 def load_settings(path: Path, changes: Mapping[str, Any] | None = None, seed: int | None = None) -> PocketSettings:
@@ -84,8 +82,8 @@ def load_settings(path: Path, changes: Mapping[str, Any] | None = None, seed: in
     corpus = {**(given.pop("corpus", None) or {}), **(changes.pop("corpus", None) or {})}
     seeds = {} if seed is None else {"seed": seed}
     text = build(CorpusSettings, {**corpus, **seeds}, "the corpus")
-    settings: PocketSettings = build(PocketSettings, {**given, **changes, **seeds, "corpus": text}, "the pocket model")
-    return settings
+    checked: PocketSettings = build(PocketSettings, {**given, **changes, **seeds, "corpus": text}, "the pocket model")
+    return checked
 
 
 # Training

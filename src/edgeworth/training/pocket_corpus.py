@@ -21,18 +21,20 @@ from numpy.typing import NDArray
 from edgeworth.agents.designers.design_prompt import load_design_prompt
 from edgeworth.dialogues.hint_prompt import AGREES_FROM, load_hint_prompt
 from edgeworth.errors import DataError
+from edgeworth.files import write_arrays, write_json
 from edgeworth.llm.prompt import Prompt
 from edgeworth.progress import Progress, silent
 from edgeworth.training import pocket_hints, pocket_mechanisms
 from edgeworth.training.pocket_hints import Example, Negotiations, PlanTable, make_table
 from edgeworth.training.pocket_mechanisms import Markets, Watcher, fit_watcher
 from edgeworth.training.pocket_model import ROLES, Rows, encode, train_tokenizer, turn
+from edgeworth.validation import settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 GAMES = ("hint", "mechanism")
-JOB_TALKS, JOB_MARKETS = 2_000, 500
+JOB_NEGOTIATIONS, JOB_MARKETS = 2_000, 500
 """Negotiations and markets of one job; a job is one process's work at a time."""
 MARKET_SEEDS = 2**44
 """The first seed of a market to train on; seeds of evaluations are smaller."""
@@ -42,7 +44,7 @@ HELD_OUT_SEED = 2**20
 """Added to a job's number where its contexts are held out."""
 
 
-@dataclass(frozen=True)
+@settings
 class CorpusSettings:
     """How much text, and of what kind."""
 
@@ -115,11 +117,11 @@ def make_teachers(settings: CorpusSettings, workers: int = 1, progress: Progress
 
 def jobs_of(settings: CorpusSettings, kept_back: bool) -> list[Job]:
     """All the work, largest share first."""
-    talks = settings.held_out_talks if kept_back else settings.talks
+    negotiations = settings.held_out_talks if kept_back else settings.talks
     markets = settings.held_out_markets if kept_back else settings.markets
     jobs: list[Job] = []
     kinds: list[tuple[str, Sequence[Negotiations | Markets], int, int]] = [
-        ("hint", pocket_hints.lessons(), talks, JOB_TALKS),
+        ("hint", pocket_hints.lessons(), negotiations, JOB_NEGOTIATIONS),
         ("mechanism", pocket_mechanisms.lessons(), markets, JOB_MARKETS),
     ]
     for game, lessons, total, most in kinds:
@@ -223,9 +225,8 @@ def save_corpus(folder: Path, corpus: Corpus, settings: CorpusSettings) -> None:
     for name, rows in (("rows", corpus.rows), ("held_out", corpus.held_out)):
         for game in GAMES:
             arrays |= {f"{name}/{game}/{part.name}": getattr(rows[game], part.name) for part in dataclasses.fields(Rows)}
-    with (folder / "tokens.npz").open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-    (folder / "settings.json").write_text(json.dumps(dataclasses.asdict(settings)))
+    write_arrays(folder / "tokens.npz", arrays)
+    write_json(folder / "settings.json", dataclasses.asdict(settings))
 
 
 def load_corpus(folder: Path, settings: CorpusSettings) -> Corpus:

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.designers.adaptive import Adaptive, library_rows
 from edgeworth.agents.designers.design_prompt import batch_variables, load_design_prompt, mechanism_json
-from edgeworth.agents.designers.forecast import Matrix, Revision, ridge_fit, seen_of
+from edgeworth.agents.designers.forecast import Matrix, Revision, mean_futures, ridge_fit, seen_in
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import CHOICES, FLAGS, HIGHEST, NUMBERS, random_mechanisms
-from edgeworth.games.auction.batch import MarketBatch, Rows, constant_rows
+from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.market_view import MarketView, StepHistory
-from edgeworth.games.auction.state import SCORES
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_hints import ANY_REPLY, Example
 
@@ -76,11 +75,10 @@ class Watcher:
 
 def watched_features(view: MarketView) -> Matrix:
     """What was seen of the last step, and the mechanism it was played under."""
-    seen = seen_of(np.concatenate([view.outcomes[:, : len(SCORES) - 1], view.proxies], axis=1), view.n_agents)
     rows = view.mechanisms
     words = [rows[name] == place for name, words in CHOICES.items() for place in range(1, len(words))]
     fields = np.stack([*(rows[name] for name in (*NUMBERS, *FLAGS)), *words], axis=1).astype(np.float64)
-    return np.concatenate([seen, fields], axis=1)
+    return np.concatenate([seen_in(view), fields], axis=1)
 
 
 @cache
@@ -94,10 +92,8 @@ def fit_watcher(markets: int, seed: int, threads: int = 1) -> Watcher:
             in_force = any_mechanisms(rng, library, markets)
             batch.step(in_force)
             history.add(in_force)
-        rest = batch.config.episode_length - played
-        ends = [batch.copy().play_constant(constant_rows(row, markets), rest, threads).mean(axis=1) for row in library]
         features.append(watched_features(history.view()))
-        futures.append(np.stack(ends, axis=1))
+        futures.append(mean_futures(batch, library, batch.config.episode_length - played, threads))
     return Watcher(ridge_fit(np.concatenate(features), np.concatenate(futures), 30.0), library)
 
 

@@ -96,19 +96,7 @@ class PPO(TorchLearner):
         size = self.samples.acts.numel()
         rate = self.begin_iteration()
         statistics = self.play_and_learn().cpu().numpy()
-        self.adam.check(statistics, self.iteration + 1)
-        epochs = len(statistics) // len(minibatch_sizes(size, self.settings.minibatch))
-        self.steps += size
-        self.iteration += 1
-        return {
-            **self.episodes.report(),
-            **means_of(statistics, size, self.settings.minibatch, epochs),
-            "epochs": epochs,
-            "explained_variance": explained_variance(self.samples.values, self.samples.returns),
-            "learning_rate": rate,
-            "steps": self.steps,
-            "updates": self.adam.updates,
-        }
+        return end_iteration(self, rate, statistics, size, self.samples.values, self.samples.returns)
 
     def play_and_learn(self) -> Tensor:
         """A rollout and the passes over it, which stop early at the KL divergence `target_kl`; the statistics of all updates."""
@@ -146,6 +134,26 @@ class PPO(TorchLearner):
 
 
 # The log
+
+
+def end_iteration(
+    learner: TorchLearner, rate: float, statistics: NDArray[np.float32], samples: int, expected: Tensor, returns: Tensor
+) -> Metrics:
+    """Count an iteration with this learning rate, whose updates had these statistics; returns the metrics."""
+    learner.adam.check(statistics, learner.iteration + 1)
+    minibatch = learner.settings.minibatch
+    epochs = len(statistics) // len(minibatch_sizes(samples, minibatch))
+    learner.steps += samples
+    learner.iteration += 1
+    return {
+        **learner.episodes.report(),
+        **means_of(statistics, samples, minibatch, epochs),
+        "epochs": epochs,
+        "explained_variance": explained_variance(expected, returns),
+        "learning_rate": rate,
+        "steps": learner.steps,
+        "updates": learner.adam.updates,
+    }
 
 
 def means_of(statistics: NDArray[np.float32], samples: int, minibatch: int, epochs: int) -> Metrics:

@@ -28,7 +28,7 @@ from torch import Tensor
 from edgeworth.agents.policy import Policy
 from edgeworth.training.fused.order import shuffled
 from edgeworth.training.fused.returns import RunningBaseline
-from edgeworth.training.ppo import explained_variance, means_of, normalised
+from edgeworth.training.ppo import end_iteration, normalised
 from edgeworth.training.practice import Metrics, State
 from edgeworth.training.settings import ReinforceSettings
 from edgeworth.training.torch_learner import Samples, TorchLearner
@@ -93,18 +93,7 @@ class Reinforce(TorchLearner):
         self.samples.advantages.view(-1)[where] = outcomes - baseline
         order = torch.from_numpy(shuffled(self.seed, self.iteration, 0, len(places))).to(self.device)
         statistics = torch.stack(self.learn(where[order])).cpu().numpy()
-        self.adam.check(statistics, self.iteration + 1)
-        self.steps += len(places)
-        self.iteration += 1
-        return {
-            **self.episodes.report(),
-            **means_of(statistics, len(places), self.settings.minibatch, epochs=1),
-            "epochs": 1,
-            "explained_variance": explained_variance(baseline, outcomes),
-            "learning_rate": rate,
-            "steps": self.steps,
-            "updates": self.adam.updates,
-        }
+        return end_iteration(self, rate, statistics, len(places), baseline, outcomes)
 
     @torch.no_grad()
     def rollout(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:

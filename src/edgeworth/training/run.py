@@ -172,7 +172,7 @@ class Run:
         return {STEP: self.learner.steps, "iteration": self.learner.iteration, "stage": self.number, **numbers, **times, **hints}
 
     def hint_counts(self) -> dict[str, int | str]:
-        """What the hints' givers have counted over the whole run."""
+        """What the hint providers have counted over the whole run."""
         return added(self.progress.hint_counts, self.learner.hint_counts)
 
     def _save_regularly(self) -> None:
@@ -213,7 +213,7 @@ class Run:
         return RunStopped(f"{error} The network is kept in {kept}.safetensors; the last regular checkpoint is as it was.")
 
     def close(self) -> None:
-        """Let go of files, and of what the hints' giver holds."""
+        """Close the files and the hint provider."""
         try:
             self.learner.close()
         finally:

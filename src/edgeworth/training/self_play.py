@@ -3,7 +3,7 @@
     settings = load_settings(config_folder() / "self_play.yaml")
     Run.begin(settings, Path("runs/mine"), "self-play").train()
 
-The partner of the rules is not met. In a share of the episodes (`latest`) the present network has both seats and learns from the moves of
+The game's own partner does not play. In a share of the episodes (`latest`) the present network has both seats and learns from the moves of
 both; in the others a member of the pool has one seat, drawn by the episode's seed, and the network learns from its own moves alone. So
 it learns to open and to answer, from either seat, and a plan that works against the present self alone does not pay (fictitious self-play,
 Heinrich et al. 2015). Without the pool this is naive self-play. With a pool that holds one foreign network, and `latest: 0`, it is a best
@@ -71,7 +71,7 @@ def _checkpoints(path: Path) -> list[Path]:
 
 
 class Pool:
-    """The networks that the learner may meet besides itself, in one array: those that stay, then the past selves."""
+    """The networks that the learner plays against besides itself, in one array: those that stay, then the past selves."""
 
     def __init__(self, settings: SelfPlaySettings, shape: PolicyShape) -> None:
         staying = read_members(settings.members, shape)
@@ -111,7 +111,7 @@ class SelfPlay(FusedLearner):
         total_steps: int | None = None,
     ) -> None:
         super().__init__(config, settings, shape, seed, total_steps=total_steps)
-        self._stepwise = False  # the partner that the game names, wherever it plays from, is not met
+        self._stepwise = False  # the game's own partner does not play
         self._gae = settings.gamma, settings.gae_lambda
         self.pool = Pool(self_play, shape)
         self.pool.keep(self.parameters)

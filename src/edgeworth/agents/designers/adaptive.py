@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.designers.bundled import CHECKPOINTS, USUAL_BIDDERS, bundled_checkpoint, bundled_mechanism, numbered
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.designers.forecast import Revisions, load_revisions, revise, seen_of
+from edgeworth.agents.designers.forecast import Revisions, load_revisions, revise, seen_in
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import UnknownName
 from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
-from edgeworth.games.auction.state import COMPONENTS
 
 PRIORS = ("stages", "mixed")
 LIBRARY = ("stage_0", "stage_1", "stage_2", "stage_3", "stage_4", "mixed", "stages")
@@ -58,7 +57,7 @@ class Adaptive(Designer):
             self._read[bundled.n_agents] = library_rows(bundled.n_agents), load_revisions(bundled.path)
         (self.library, self.revisions), self.assumed = self._read[bundled.n_agents], bundled.notes
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         self.prepare(config.n_agents)
         self.in_force = np.full(size, self.probe)
         self.forecast = np.zeros((size, len(LIBRARY)))
@@ -66,8 +65,7 @@ class Adaptive(Designer):
     def design(self, view: MarketView) -> Rows:
         step = view.round_number - 1
         if any(at == step for at, _ in self.revisions):
-            seen = seen_of(np.concatenate([view.outcomes[:, : len(COMPONENTS)], view.proxies], axis=1), view.n_agents)
-            self.forecast = revise(self.revisions, step, self.in_force, self.forecast, seen)
+            self.forecast = revise(self.revisions, step, self.in_force, self.forecast, seen_in(view))
             self.in_force = self.forecast.argmax(axis=1)
         posted: Rows = self.library[self.in_force]
         return posted

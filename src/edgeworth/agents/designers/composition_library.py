@@ -19,6 +19,7 @@ from edgeworth.agents.designers.bundled import open_arrays
 from edgeworth.agents.designers.forecast import ridge_fit
 from edgeworth.agents.designers.search import SearchBudget, distinct, mean_scores, rounded, search_mechanism
 from edgeworth.config import AuctionConfig
+from edgeworth.files import write_arrays
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.population import TYPES
 from edgeworth.games.auction.state import MECHANISM
@@ -151,8 +152,7 @@ def shrunken(means: Matrix, errors: Matrix, shares: Matrix) -> Matrix:
 def save_library(path: Path, library: CompositionLibrary) -> None:
     """Write a library into one file of arrays."""
     columns = {name: np.asarray(library.mechanisms[name]) for name in library.mechanisms.dtype.names or ()}
-    with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, compositions=library.compositions, choice=library.choice, **columns)
+    write_arrays(path, {"compositions": library.compositions, "choice": library.choice, **columns})
 
 
 def load_library(path: Path) -> CompositionLibrary:

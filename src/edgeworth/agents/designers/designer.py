@@ -30,10 +30,10 @@ class Designer:
     assumed: tuple[str, ...] = ()
     """What it had to assume for this episode, such as using files made for another number of bidders."""
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         """A new episode of `size` markets.
 
-        `told` is for designers that know more: the row of the population table of each market, shape (size,), or the number of bidders
+        `known` is for designers that know more: the row of the population table of each market, shape (size,), or the number of bidders
         of each type, shape (size, types).
         """
 
@@ -42,7 +42,7 @@ class Designer:
         raise NotImplementedError
 
 
-def told_to(designer: Designer, markets: Rows) -> NDArray[np.int64] | None:
+def known_to(designer: Designer, markets: Rows) -> NDArray[np.int64] | None:
     """What a designer knows of markets whose episode has begun, besides what they show."""
     return markets[TRUTH[designer.knows]].copy() if designer.knows in TRUTH else None
 
@@ -57,7 +57,7 @@ def play(
     batch = MarketBatch(config, episodes)
     batch.seed(seed)
     batch.reset()
-    designer.begin(config, episodes, seed, told_to(designer, batch.markets))
+    designer.begin(config, episodes, seed, known_to(designer, batch.markets))
     scores = np.zeros((episodes, config.episode_length))
     history = StepHistory(batch)
     for step in range(config.episode_length):

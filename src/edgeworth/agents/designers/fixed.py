@@ -29,7 +29,7 @@ class Uniform(Designer):
     The draws also depend on the kind of market, so that no two cells of a table share any.
     """
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         mix = None if config.mix is None else sorted(config.mix.items())
         self.rng = generator(seed, zlib.crc32(repr((config.stage, mix, config.n_agents, config.episode_length)).encode()))
 
@@ -46,7 +46,7 @@ class Fixed(Designer):
         self.given = mechanism
         self.mechanism = mechanism if isinstance(mechanism, DaedalusAction) else bundled_mechanism(mechanism)
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         if isinstance(self.given, str):
             self.mechanism, self.assumed = find_mechanism(self.given, config.n_agents)
         self.rows = constant_rows(mechanism_rows([self.mechanism])[0], size)
@@ -78,7 +78,7 @@ class Schedule(Designer):
         self.given = schedule
         self.mechanisms = find_schedule(schedule, AuctionConfig().n_agents)[0]
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         self.mechanisms, self.assumed = find_schedule(self.given, config.n_agents)
         if len(self.mechanisms) != config.episode_length:
             steps = f"the schedule has {len(self.mechanisms)} steps, the episode {config.episode_length}"

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.designers.bundled import open_arrays
 from edgeworth.config import AuctionConfig
+from edgeworth.files import write_arrays
 from edgeworth.games.auction.batch import MarketBatch, Rows, constant_rows
+from edgeworth.games.auction.market_view import MarketView
 from edgeworth.games.auction.state import COMPONENTS, PROXIES
 from edgeworth.progress import Progress, silent
 
@@ -87,8 +89,7 @@ def fit_revisions(
     for step in range(settings.steps):
         outcomes = batch.step(library[in_force])
         seen = seen_of(np.stack([outcomes[name] for name in SEEN], axis=1), config.n_agents)
-        rest = config.episode_length - step - 1
-        future = np.stack([batch.copy().play_constant(constant_rows(m, size), rest, threads).mean(axis=1) for m in library], axis=1)
+        future = mean_futures(batch, library, config.episode_length - step - 1, threads)
         for mechanism in np.unique(in_force):
             here = in_force == mechanism
             if here.sum() >= LEAST_MARKETS:
@@ -99,6 +100,12 @@ def fit_revisions(
         in_force = forecast.argmax(axis=1)
         progress(f"step {step + 1}", step + 1, settings.steps)
     return revisions
+
+
+def mean_futures(batch: MarketBatch, library: Rows, steps: int, threads: int) -> Matrix:
+    """The mean score of every market over its next steps under each mechanism of the library, (markets, mechanisms)."""
+    played = [batch.copy().play_constant(constant_rows(row, batch.size), steps, threads) for row in library]
+    return np.stack([scores.mean(axis=1) for scores in played], axis=1)
 
 
 def ridge_fit(features: Matrix, targets: Matrix, penalty: float) -> Revision:
@@ -118,14 +125,18 @@ def seen_of(columns: Matrix, n_agents: int) -> Matrix:
     return seen
 
 
+def seen_in(view: MarketView) -> Matrix:
+    """What was seen of the last step of a view."""
+    return seen_of(np.concatenate([view.outcomes[:, : len(COMPONENTS)], view.proxies], axis=1), view.n_agents)
+
+
 def save_revisions(path: Path, revisions: Revisions) -> None:
     """Write the revisions into one file of arrays, in single precision."""
     arrays: dict[str, NDArray[np.float32]] = {}
     for (step, mechanism), revision in revisions.items():
         for name in ("centre", "scale", "coefficients"):
             arrays[f"{step}/{mechanism}/{name}"] = getattr(revision, name).astype(np.float32)
-    with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    write_arrays(path, arrays)
 
 
 def load_revisions(path: Path) -> Revisions:

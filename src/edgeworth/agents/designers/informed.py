@@ -41,9 +41,9 @@ class ToldStage(Designer):
         self.budget = budget
         self.progress = progress
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         self.rows, self.assumed = np.zeros(size, MECHANISM), ()
-        recipes = np.zeros(size, np.int64) if told is None else told
+        recipes = np.zeros(size, np.int64) if known is None else known
         for recipe in np.unique(recipes):
             self.rows[recipes == recipe] = self.best_for(population_of_recipe(config, int(recipe)))
 
@@ -73,14 +73,14 @@ class Oracle(Designer):
     def __init__(self, library: CompositionLibrary | None = None) -> None:
         self.library = library
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         library, self.assumed = self.library, ()
         if library is None:
             bundled = bundled_checkpoint(LIBRARY_NAME, config.n_agents, "edgeworth designers library")
             library, self.assumed = load_library(bundled.path), bundled.notes
         if not is_calibrated(config):
             self.assumed += ("the library of compositions was made for the calibrated market",)
-        compositions = library.compositions[:1] if told is None else told
+        compositions = library.compositions[:1] if known is None else known
         self.rows = np.broadcast_to(library.mechanisms_for(compositions), size).copy()
 
     def design(self, view: MarketView) -> Rows:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from edgeworth.agents.designers.bundled import bundled_mechanism, find_mechanism
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, batch_variables, load_design_prompt
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.questions import ask_once, client_for, judged
+from edgeworth.agents.questions import Answer, ask, ask_once, client_for
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import FallbackUsed, IllegalAction, ModelUnavailable, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, mechanism_rows
 from edgeworth.games.auction.batch import Rows, constant_rows
 from edgeworth.games.auction.market_view import MarketView
 from edgeworth.llm.client import Client, Failure, Reply, Sampling
-from edgeworth.protocol import Accepted, Rejection
+from edgeworth.protocol import Rejection
 from edgeworth.seeding import generator
 
 OnRejection = Literal["keep", "error"]
@@ -45,13 +45,9 @@ class Verdict:
     """What became of the reply for one market."""
 
     reply: Reply
-    judgement: Accepted[DaedalusAction] | Rejection
+    fault: Rejection | None
+    """Why the reply was not used, if it was not."""
     posted: Whose
-
-    @property
-    def fault(self) -> Rejection | None:
-        """Why the reply was not used, if it was not."""
-        return self.judgement if isinstance(self.judgement, Rejection) else None
 
     @property
     def reason(self) -> str | None:
@@ -64,13 +60,6 @@ class Verdict:
         """For JSON."""
         fault = {} if self.fault is None else {"reason": self.reason, "sentence": self.fault.sentence, "field": self.fault.field}
         return {"posted": self.posted, **fault}
-
-
-class Answer(NamedTuple):
-    """A reply and what it holds."""
-
-    reply: Reply
-    judgement: Accepted[DaedalusAction] | Rejection
 
 
 class LanguageModel(Designer):
@@ -125,7 +114,7 @@ class LanguageModel(Designer):
             self.client.check()
             self._is_checked = True
 
-    def begin(self, config: AuctionConfig, size: int, seed: int, told: NDArray[np.int64] | None = None) -> None:
+    def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         self.check()
         if isinstance(self._given_opening, str):
             self.opening, self.assumed = find_mechanism(self._given_opening, config.n_agents)
@@ -134,14 +123,18 @@ class LanguageModel(Designer):
     def design(self, view: MarketView) -> Rows:
         answers = self.ask(batch_variables(view, self.remembers), self._seeds(view))
         kept: Whose = "kept" if view.round_number else "opening"
-        self.verdicts = tuple(Verdict(*answer, "reply" if isinstance(answer.judgement, Accepted) else kept) for answer in answers)
+        faults = [answer.verdict if isinstance(answer.verdict, Rejection) else None for answer in answers]
+        self.verdicts = tuple(
+            Verdict(answer.reply, fault, kept if fault else "reply") for answer, fault in zip(answers, faults, strict=True)
+        )
         self._report_faults(view.round_number)
         rows = view.mechanisms.copy() if view.round_number else constant_rows(mechanism_rows([self.opening])[0], view.size)
-        written = [slot for slot, answer in enumerate(answers) if isinstance(answer.judgement, Accepted)]
-        rows[written] = mechanism_rows([answer.judgement.value for answer in answers if isinstance(answer.judgement, Accepted)])
+        rows[[fault is None for fault in faults]] = mechanism_rows(
+            [answer.verdict for answer in answers if not isinstance(answer.verdict, Rejection)]
+        )
         return rows
 
-    def ask(self, variables: Sequence[dict[str, str]], seeds: Sequence[int | None] | None = None) -> list[Answer]:
+    def ask(self, variables: Sequence[dict[str, str]], seeds: Sequence[int | None] | None = None) -> list[Answer[DaedalusAction]]:
         """What the model writes for each set of prompt variables, judged; each different one is asked once, all in one call."""
         seeds = [self.sampling.seed] * len(variables) if seeds is None else seeds
         questions = [(*(values[name] for name in self._names), seed) for values, seed in zip(variables, seeds, strict=True)]
@@ -151,15 +144,11 @@ class LanguageModel(Designer):
         """Close the client's connections and files."""
         self.client.close()
 
-    def _answer(self, questions: list[tuple[Any, ...]]) -> list[Answer]:
+    def _answer(self, questions: list[tuple[Any, ...]]) -> list[Answer[DaedalusAction]]:
         batch = [self.prompt.messages(dict(zip(self._names, question, strict=False))) for question in questions]
         seeds = [question[-1] for question in questions]
         each = self.sampling if set(seeds) == {self.sampling.seed} else [replace(self.sampling, seed=seed) for seed in seeds]
-        answers = [Answer(reply, judged(reply, MECHANISM_SCHEMA)) for reply in self.client.complete(batch, each)]
-        for reply, judgement in answers:
-            if isinstance(judgement, Rejection) and not isinstance(reply, Failure):
-                self.client.counters.rejected(judgement.reason.value)
-        return answers
+        return ask(self.client, batch, each, [MECHANISM_SCHEMA] * len(batch))
 
     def _seeds(self, view: MarketView) -> list[int | None]:
         """A seed per market: above temperature 0 it depends on the market alone, not on its batch; at 0 nothing is drawn."""

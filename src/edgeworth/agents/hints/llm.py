@@ -16,14 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.hints.advice import hints_of
 from edgeworth.agents.hints.plan_tree import Place, PlanTree
-from edgeworth.agents.questions import ask_once, client_for, judged
+from edgeworth.agents.questions import Answer, ask, ask_once, client_for
 from edgeworth.dialogues.hint_prompt import (
     AGREES_FROM,
     batch_variables,
@@ -37,10 +37,10 @@ from edgeworth.errors import FallbackUsed, InvalidOption, ModelUnavailable
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Triple, triple_of
 from edgeworth.games.bargaining.hints import Hint, Hints
-from edgeworth.llm.client import Client, Counted, Failure, Messages, Reply, Sampling
+from edgeworth.llm.client import Client, Counted, Failure, Sampling
 from edgeworth.llm.prompt import Prompt
 from edgeworth.llm.retry import WORTH_RETRYING
-from edgeworth.protocol import Accepted, Rejection
+from edgeworth.protocol import Rejection
 
 PASSES_BY_ITSELF = WORTH_RETRYING - {"unreachable"}
 """Failures of a check that may pass by themselves: the server is there and has the model, so a run may begin."""
@@ -57,13 +57,8 @@ class Moment(NamedTuple):
     caps: Triple
 
 
-@dataclass(frozen=True)
-class Consultation:
-    """What was asked at one moment, what came back, and what became of it."""
-
-    messages: Messages
-    reply: Reply
-    verdict: Hint | Rejection
+Consultation: TypeAlias = Answer[Hint]
+"""What was asked at one moment, what came back, and the hint in it, or why there is none."""
 
 
 def laid_out(batch: BargainingBatch, due: NDArray[np.bool_], consultations: Sequence[Consultation]) -> Hints:
@@ -132,6 +127,10 @@ class LanguageModelHints:
         return load_hint_prompt(self.prompt)
 
     @cached_property
+    def _names(self) -> list[str]:
+        return sorted(self.template.names)
+
+    @cached_property
     def _unconstrained(self) -> Sampling:
         return Sampling(self.temperature, self.max_tokens, seed=self.seed)
 
@@ -182,13 +181,9 @@ class LanguageModelHints:
 
     def _consult_at(self, places: Sequence[Place], batch: BargainingBatch) -> list[Consultation]:
         """Question, reply and verdict for places in a tree of plans, in the tree's own order of item types."""
-        names, rules = sorted(self.template.names), rules_words(batch.config)
+        rules = rules_words(batch.config)
         variables = [hint_variables(*place.observed(), self.p, rules=rules) for place in places]
-        moments = [
-            Moment(tuple(values[name] for name in names), place.mask, place.side.counts)
-            for values, place in zip(variables, places, strict=True)
-        ]
-        return ask_once(moments, lambda different: self._consult(names, different))
+        return self._consult(variables, [place.mask for place in places], [place.side.counts for place in places])
 
     def consult(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> list[Consultation]:
         """Question, reply and verdict for every episode that is due; episodes in the same situation share theirs.
@@ -198,32 +193,25 @@ class LanguageModelHints:
         if self.as_plan:
             _, _, orders, places = self._planned(batch, due)
             return [turned_back(each, order) for each, order in zip(self._consult_at(places, batch), orders, strict=True)]
-        names = sorted(self.template.names)
-        variables = batch_variables(batch, due, self.p)
-        masks, pools = batch.masks[due].tolist(), batch.views[due, 0:3]
-        moments = [
-            Moment(tuple(values[name] for name in names), tuple(mask), triple_of(caps))
-            for values, mask, caps in zip(variables, masks, pools, strict=True)
-        ]
-        return ask_once(moments, lambda different: self._consult(names, different))
+        masks, pools = (tuple(map(tuple, rows.tolist())) for rows in (batch.masks[due], batch.views[due, 0:3]))
+        return self._consult(batch_variables(batch, due, self.p), masks, pools)
 
-    def _consult(self, names: Sequence[str], moments: Sequence[Moment]) -> list[Consultation]:
-        batch = [self.template.messages(dict(zip(names, moment.values, strict=True))) for moment in moments]
-        replies = self.asked.complete(batch, [self._sampling_of(moment) for moment in moments])
-        return [
-            Consultation(messages, reply, self._judge(reply, moment))
-            for messages, reply, moment in zip(batch, replies, moments, strict=True)
-        ]
+    def _consult(
+        self, variables: Sequence[Mapping[str, str]], masks: Sequence[tuple[int, ...]], pools: Sequence[Triple]
+    ) -> list[Consultation]:
+        """Question, reply and verdict for moments with these variables of the prompt, legal acts and pools."""
+        names = self._names
+        asked = zip(variables, masks, pools, strict=True)
+        return ask_once([Moment(tuple(values[name] for name in names), mask, caps) for values, mask, caps in asked], self._ask)
 
-    def _judge(self, reply: Reply, moment: Moment) -> Hint | Rejection:
-        verdict = judged(reply, hint_schema(np.array(moment.mask), np.array(moment.caps)))
-        if isinstance(verdict, Accepted):
-            return verdict.value
-        if isinstance(reply, Failure):
-            self._warn(reply.message)
-        else:
-            self.asked.counters.rejected(verdict.reason.value)
-        return verdict
+    def _ask(self, moments: Sequence[Moment]) -> list[Consultation]:
+        batch = [self.template.messages(dict(zip(self._names, moment.values, strict=True))) for moment in moments]
+        schemas = [hint_schema(np.array(moment.mask), np.array(moment.caps)) for moment in moments]
+        answers = ask(self.asked, batch, [self._sampling_of(moment) for moment in moments], schemas)
+        for answer in answers:
+            if isinstance(answer.reply, Failure):
+                self._warn(answer.reply.message)
+        return answers
 
     def _sampling_of(self, moment: Moment) -> Sampling:
         """How the reply is drawn; one object for all moments with the same legal hints, so that its schema is written once."""

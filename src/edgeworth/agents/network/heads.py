@@ -1,7 +1,7 @@
 """Masked heads: probabilities of what is legal, moves drawn from them or the likeliest ones, and the log-probability of a move.
 
 A situation has four heads: the act, and the number of units of each item type. What is legal is one whole number per head, whose bit k
-tells whether entry k may be chosen. A masked entry has weight 0 exactly. Weights are exp(logit - largest legal logit); their sum is kept as
+is set where entry k may be chosen. A masked entry has weight 0 exactly. Weights are exp(logit - largest legal logit); their sum is kept as
 a logarithm. The log-probability of a move is that of its act, and those of the three numbers where the act states a share.
 """
 

@@ -15,37 +15,18 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from edgeworth.llm.local.grammar import Constraint
-from edgeworth.llm.local.kv_cache import Run
+from edgeworth.llm.local.kv_cache import KeyValueCache
 from edgeworth.llm.local.prefixes import Prefix, PrefixCache, Tokens, groups
 
 TWO_TO_MINUS_64 = 2.0**-64
 THINNED = 0.5
 """Finished rows are dropped from the cache when no more than this share of its rows is still being written."""
-
-
-class KeyValueCache(Protocol):
-    """The keys and values of a batch's rows, as far as they were read."""
-
-    lengths: list[int]
-
-    def run(self, runs: Sequence[Run]) -> Tensor:
-        """Append the runs, and return the logits after the last token of each."""
-        ...
-
-    def keep(self, rows: Sequence[int]) -> None:
-        """Drop all rows but these, which are then numbered from 0."""
-        ...
-
-    def prefix_with(self, tokens: Tokens) -> Prefix:
-        """The shared prefix, lengthened by what the first row has read."""
-        ...
 
 
 @dataclass(frozen=True)

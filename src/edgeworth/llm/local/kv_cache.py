@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -207,3 +207,6 @@ class PaddedCache:
         """The shared prefix, lengthened by what the first row has read."""
         layers: Any = self.cache.layers
         return Prefix(tuple(tokens), tuple((layer.keys[0].transpose(1, 2), layer.values[0]) for layer in layers))
+
+
+KeyValueCache: TypeAlias = PackedCache | PaddedCache

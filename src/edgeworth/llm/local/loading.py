@@ -17,9 +17,9 @@ from transformers.utils import logging
 from edgeworth.errors import InvalidOption, ModelUnavailable
 from edgeworth.llm.client import Messages
 from edgeworth.llm.local.attention import ATTENTION
-from edgeworth.llm.local.decoding import Decoder, KeyValueCache, Vocabulary
+from edgeworth.llm.local.decoding import Decoder, Vocabulary
 from edgeworth.llm.local.grammar import Constraints
-from edgeworth.llm.local.kv_cache import PackedCache, PaddedCache
+from edgeworth.llm.local.kv_cache import KeyValueCache, PackedCache, PaddedCache
 from edgeworth.llm.local.prefixes import Prefix
 
 PACKABLE = {"full_attention", "sliding_attention"}

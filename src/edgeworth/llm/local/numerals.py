@@ -25,21 +25,21 @@ Rest: TypeAlias = Callable[[str, str], str]
 
 def whole_pattern(low: int | None, high: int | None) -> str:
     """Whole numbers from `low` to `high`, both included."""
-    least, most = _closed(low, high)
-    parts = [f"-(?:{_between(max(1, -most), -least)})"] if least < 0 else []
-    if most >= 0:
-        parts.append(_between(max(0, least), most))
-    return "|".join(parts)
+    return _signed(*_closed(low, high), _between)
 
 
 def decimal_pattern(low: Decimal | None, high: Decimal | None, decimals: int = DECIMALS) -> str:
     """Numbers from `low` to `high`, both included, with at most so many decimals."""
     decimals = max([decimals, *(places(limit) for limit in (low, high) if limit is not None)])
     least, most = (None if limit is None else int(limit.scaleb(decimals)) for limit in (low, high))
-    least, most = _closed(least, most)
-    parts = [f"-(?:{_decimals_between(max(1, -most), -least, decimals)})"] if least < 0 else []
+    return _signed(*_closed(least, most), lambda first, last: _decimals_between(first, last, decimals))
+
+
+def _signed(least: int, most: int, between: Callable[[int, int], str]) -> str:
+    """Numbers from `least` to `most`; `between` gives the pattern of those that are not below zero."""
+    parts = [f"-(?:{between(max(1, -most), -least)})"] if least < 0 else []
     if most >= 0:
-        parts.append(_decimals_between(max(0, least), most, decimals))
+        parts.append(between(max(0, least), most))
     return "|".join(parts)
 
 

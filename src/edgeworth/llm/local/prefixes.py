@@ -16,7 +16,7 @@ from torch import Tensor
 WORTH_SHARING = 32
 """Tokens from which it pays to keep prompts together."""
 KEPT = 6
-"""PrefixCache that are kept; the least used goes first."""
+"""Prefixes that are kept; the least recently used goes first."""
 
 Tokens = Sequence[int]
 
@@ -65,7 +65,7 @@ def groups(prompts: Sequence[Tokens]) -> list[list[int]]:
 
 
 class PrefixCache:
-    """PrefixCache that were read before."""
+    """The prefixes that were read before."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[NDArray[np.int64], Prefix]] = []

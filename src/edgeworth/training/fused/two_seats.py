@@ -29,14 +29,14 @@ ITSELF = -1
 
 
 class Opponents(NamedTuple):
-    """Whom the learner may meet."""
+    """The networks that the learner plays against."""
 
     parameters: NDArray[np.float32]
     """The networks of the pool, (members, parameters)."""
     members: int
     """How many of them there are now."""
     latest: float
-    """The share of episodes in which the learner meets itself."""
+    """The share of episodes in which the learner plays against itself."""
     likeliest: bool
     """Whether they make their likeliest moves; otherwise they draw them."""
 
@@ -76,13 +76,13 @@ def is_learners(seats: Seats, e: Int, side: Int) -> Flag:
 
 @compiled_bare
 def take_seats(game: Game, opponents: Opponents, seats: Seats, slot: Int) -> None:
-    """Draw whom the learner meets in a slot's new episode, and on which side it sits."""
+    """Draw the opponent of a slot's new episode, and the learner's side."""
     e = np.uint64(slot)
     key = game.state[e].key
-    met: Int = ITSELF
+    opponent: Int = ITSELF
     if unit(draw(key, 0, PARTNER_CHOICE, 0)) >= opponents.latest:
-        met = below(draw(key, 0, PARTNER_CHOICE, 1), opponents.members)
-    seats.opponent[e] = met
+        opponent = below(draw(key, 0, PARTNER_CHOICE, 1), opponents.members)
+    seats.opponent[e] = opponent
     seats.own[e] = below(draw(key, 0, PARTNER_CHOICE, 2), 2)
 
 
