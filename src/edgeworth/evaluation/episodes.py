@@ -67,6 +67,10 @@ class Episodes:
         """Σ reward / Σ maximum."""
         return float(self.reward.sum() / self.maximum.sum())
 
+    def share_over(self, other: NDArray[np.float64]) -> float:
+        """Σ (reward less another one) / Σ maximum, such as what another agent earned in the same episodes."""
+        return float((self.reward - other).sum() / self.maximum.sum())
+
     @property
     def agreed(self) -> NDArray[np.bool_]:
         """Where a deal was closed."""

@@ -198,7 +198,7 @@ def head_to_head(plan: Plan, runs: Path, game: str) -> dict[str, Any]:
     for seed in plan.seeds:
         pool, naive = (player(checkpoint_of(runs, cell_of(kind, game), seed)) for kind in ("pool", "naive"))
         played = play_pair(config, pool, naive, plan.played)
-        won.append(float((played.reward - played.partner_reward).sum() / played.maximum.sum()))
+        won.append(played.share_over(played.partner_reward))
     return over_seeds(won).as_dict()
 
 
@@ -211,12 +211,7 @@ def reference(plan: Plan, response: Path) -> dict[str, Any]:
 def differences(pool: Sequence[Measured], naive: Sequence[Measured]) -> dict[str, Any]:
     """What the pool earns more than naive self-play against each opponent, on the same episodes, seed by seed; and its exploitability."""
     gained = {
-        name: over_seeds(
-            [
-                float((a.against[name].reward - b.against[name].reward).sum() / a.against[name].maximum.sum())
-                for a, b in zip(pool, naive, strict=True)
-            ]
-        ).as_dict()
+        name: over_seeds([a.against[name].share_over(b.against[name].reward) for a, b in zip(pool, naive, strict=True)]).as_dict()
         for name in pool[0].against
     }
     less = {}
