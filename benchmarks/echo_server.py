@@ -30,7 +30,7 @@ class EchoObservation(Observation):
 
 
 class EchoEnvironment(Environment[EchoAction, EchoObservation, State]):
-    """Says what it is told."""
+    """Answers with what it receives."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 

@@ -1,6 +1,6 @@
 """How fast a local language model writes hints and mechanisms on one core, and what constrained decoding brings.
 
-Contenders write replies to the same prompts of real talks and markets, greedily. Plain generation is `generate` of transformers: left
+Contenders answer the same prompts of real negotiations and markets, greedily. Plain generation is `generate` of transformers: left
 padding, end token, nothing else. Constrained is our decoder with a grammar, every token chosen by the model. Ours appends forced tokens
 at once and reads the beginning that prompts share once. Everything is timed in CPU seconds of one core; contenders take turns, and a
 ratio is taken within each round.
@@ -113,14 +113,14 @@ def run(repeats: int = 5, seed: int = 0, model: Path | None = None, progress: Pr
 
 
 def hint_tasks(seed: int) -> list[Task]:
-    """Talks after one move of each side."""
-    talks = BargainingBatch(BargainingConfig(), BATCH)
-    talks.seed(seed)
-    talks.reset()
-    talks.step(*talks.random_actions(), autoreset=SAME_STEP)
+    """Negotiations after one move of each side."""
+    batch = BargainingBatch(BargainingConfig(), BATCH)
+    batch.seed(seed)
+    batch.reset()
+    batch.step(*batch.random_actions(), autoreset=SAME_STEP)
     prompt, tasks = load_hint_prompt(), []
-    for slot, variables in enumerate(batch_variables(talks, np.ones(BATCH, np.bool_))):
-        mask, caps = talks.masks[slot].copy(), np.array([int(count) for count in variables["counts_csv"].split(",")])
+    for slot, variables in enumerate(batch_variables(batch, np.ones(BATCH, np.bool_))):
+        mask, caps = batch.masks[slot].copy(), np.array([int(count) for count in variables["counts_csv"].split(",")])
         tasks.append(Task(prompt.messages(variables), legal_json_schema(mask, caps), hint_schema(mask, caps)))
     return tasks
 

@@ -17,7 +17,7 @@ import edgeworth
 from edgeworth.progress import Progress
 
 Measure = Callable[[float], float]
-"""Steps per CPU second, measured for about so many seconds."""
+"""Measures for about the given number of seconds; returns steps per CPU second."""
 Rates = dict[str, list[float]]
 """The rates of every contender, one per round."""
 

@@ -139,7 +139,7 @@ class NumpyBatch:
             raise IllegalAction("AGREE needs an offer of the partner.", "nothing to agree to")
 
     def step(self, acts: Rows, shares: Rows) -> None:
-        """The agents' moves, the partners' answers, and new episodes where talks have ended."""
+        """The agents' moves, the partners' answers, and new episodes where the old ones have ended."""
         asked = shares.T.astype(np.int16, copy=False)
         self.check(acts, asked)
         facts = self.facts
@@ -167,7 +167,7 @@ class NumpyBatch:
         np.multiply(self.facts[PARTNER_MAXIMUM] - given, deals, out=self.partner_rewards)
 
     def name_outcomes(self, acts: Rows, matched: Rows, accepted: Rows, timed_out: Rows) -> None:
-        """How the talks ended, where they did; the four cases exclude each other."""
+        """How the episodes ended, where they did; the four cases exclude each other."""
         outcomes = OUTCOME_OF_ACT[acts]
         outcomes += matched * np.int8(SELECTIONS_MATCHED - SELECTIONS_CLASHED)
         outcomes += accepted * np.int8(PARTNER_AGREED)

@@ -131,7 +131,7 @@ def all_shares(counts: Share) -> list[Share]:
     return [list(share) for share in itertools.product(*(range(count + 1) for count in counts))]
 
 
-class Talks:
+class Negotiation:
     """What has been said in one episode; two-sided facts are lists over (agent, partner), offers the speaker's own share."""
 
     __slots__ = ("counts", "history", "insisted", "insists", "last_act", "maximum", "moves", "offers", "utilities")
@@ -162,37 +162,37 @@ class HeuristicPartner:
         self.counter = counter
         self.counter_offer: Share = NOTHING
 
-    def begin(self, talks: Talks) -> None:
+    def begin(self, negotiation: Negotiation) -> None:
         """Prepare the counter-offer of this episode."""
         if self.counter == "keep_all":
-            self.counter_offer = talks.counts
+            self.counter_offer = negotiation.counts
         elif self.counter == "leave_one":
-            self.counter_offer = [max(0, count - 1) for count in talks.counts]
+            self.counter_offer = [max(0, count - 1) for count in negotiation.counts]
         elif self.counter == "utility_aware":
-            self.counter_offer = self.best_for_agent(talks)
+            self.counter_offer = self.best_for_agent(negotiation)
         else:
             raise InvalidOption(f"counter is {self.counter!r}; expected leave_one, keep_all or utility_aware.")
 
-    def best_for_agent(self, talks: Talks) -> Share:
+    def best_for_agent(self, negotiation: Negotiation) -> Share:
         """The split best for the agent among those the partner would accept; ties go to the partner."""
-        counts, (agents, own) = talks.counts, talks.utilities
-        least = self.accept * talks.maximum[PARTNER]
+        counts, (agents, own) = negotiation.counts, negotiation.utilities
+        least = self.accept * negotiation.maximum[PARTNER]
         good_enough = [share for share in all_shares(counts) if worth(own, share) * BASIS >= least]
         return max(good_enough, key=lambda share: (worth(agents, rest(counts, share)), worth(own, share)))
 
-    def accepts(self, talks: Talks) -> bool:
+    def accepts(self, negotiation: Negotiation) -> bool:
         """Whether the agent's standing offer is good enough."""
-        offered = talks.offered_worth()
+        offered = negotiation.offered_worth()
         if offered is None:
             return False
-        threshold = self.accept_insist if talks.insisted[AGENT] else self.accept
-        return offered * BASIS >= threshold * talks.maximum[PARTNER]
+        threshold = self.accept_insist if negotiation.insisted[AGENT] else self.accept
+        return offered * BASIS >= threshold * negotiation.maximum[PARTNER]
 
-    def opening(self, talks: Talks, chance: Chance) -> Move:
+    def opening(self, negotiation: Negotiation, chance: Chance) -> Move:
         return PROPOSE, self.counter_offer
 
-    def reply(self, talks: Talks, chance: Chance) -> Move:
-        return (AGREE, NOTHING) if self.accepts(talks) else (PROPOSE, self.counter_offer)
+    def reply(self, negotiation: Negotiation, chance: Chance) -> Move:
+        return (AGREE, NOTHING) if self.accepts(negotiation) else (PROPOSE, self.counter_offer)
 
 
 class WalkAwayPartner(HeuristicPartner):
@@ -204,12 +204,12 @@ class WalkAwayPartner(HeuristicPartner):
         self.patience = patience
         self.refusals = 0
 
-    def begin(self, talks: Talks) -> None:
-        super().begin(talks)
+    def begin(self, negotiation: Negotiation) -> None:
+        super().begin(negotiation)
         self.refusals = 0
 
-    def reply(self, talks: Talks, chance: Chance) -> Move:
-        if self.accepts(talks):
+    def reply(self, negotiation: Negotiation, chance: Chance) -> Move:
+        if self.accepts(negotiation):
             return AGREE, NOTHING
         self.refusals += 1
         if self.refusals > self.patience:
@@ -220,27 +220,27 @@ class WalkAwayPartner(HeuristicPartner):
 class AspiringPartner:
     """Accepts what meets its aspiration, else offers the split worth least to itself that still does."""
 
-    def begin(self, talks: Talks) -> None:
+    def begin(self, negotiation: Negotiation) -> None:
         pass
 
-    def aspiration(self, talks: Talks) -> int:
+    def aspiration(self, negotiation: Negotiation) -> int:
         """Least points it wants now, times 10,000."""
         raise NotImplementedError
 
-    def opening(self, talks: Talks, chance: Chance) -> Move:
-        return self.reply(talks, chance)
+    def opening(self, negotiation: Negotiation, chance: Chance) -> Move:
+        return self.reply(negotiation, chance)
 
-    def reply(self, talks: Talks, chance: Chance) -> Move:
-        aspiration = self.aspiration(talks)
-        offered = talks.offered_worth()
+    def reply(self, negotiation: Negotiation, chance: Chance) -> Move:
+        aspiration = self.aspiration(negotiation)
+        offered = negotiation.offered_worth()
         if offered is not None and offered * BASIS >= aspiration:
             return AGREE, NOTHING
-        return PROPOSE, self.modest_share(talks, aspiration)
+        return PROPOSE, self.modest_share(negotiation, aspiration)
 
-    def modest_share(self, talks: Talks, aspiration: int) -> Share:
+    def modest_share(self, negotiation: Negotiation, aspiration: int) -> Share:
         """The share worth least that meets the aspiration; ties: fewer units, then the first in order."""
-        own = talks.utilities[PARTNER]
-        enough = [share for share in all_shares(talks.counts) if worth(own, share) * BASIS >= aspiration]
+        own = negotiation.utilities[PARTNER]
+        enough = [share for share in all_shares(negotiation.counts) if worth(own, share) * BASIS >= aspiration]
         return min(enough, key=lambda share: (worth(own, share), sum(share)))
 
 
@@ -251,8 +251,8 @@ class TimeDependentPartner(AspiringPartner):
         clock = [moves / (max_turns - 1) for moves in range(max_turns)]
         self.thresholds = [max(basis_points(1 - (1 - floor) * x ** (1 / exponent)), reserve) for x in clock]
 
-    def aspiration(self, talks: Talks) -> int:
-        return self.thresholds[talks.moves] * talks.maximum[PARTNER]
+    def aspiration(self, negotiation: Negotiation) -> int:
+        return self.thresholds[negotiation.moves] * negotiation.maximum[PARTNER]
 
 
 class TitForTatPartner(AspiringPartner):
@@ -263,12 +263,12 @@ class TitForTatPartner(AspiringPartner):
         self.first: int | None = None
         self.best = 0
 
-    def begin(self, talks: Talks) -> None:
+    def begin(self, negotiation: Negotiation) -> None:
         self.first = None
 
-    def aspiration(self, talks: Talks) -> int:
-        maximum = talks.maximum[PARTNER]
-        offered = talks.offered_worth()
+    def aspiration(self, negotiation: Negotiation) -> int:
+        maximum = negotiation.maximum[PARTNER]
+        offered = negotiation.offered_worth()
         if offered is None:
             return maximum * BASIS
         if self.first is None:
@@ -280,27 +280,27 @@ class TitForTatPartner(AspiringPartner):
 class RandomPartner:
     """Uniform over its legal acts, each share uniform; opens with a random PROPOSE."""
 
-    def begin(self, talks: Talks) -> None:
+    def begin(self, negotiation: Negotiation) -> None:
         pass
 
-    def opening(self, talks: Talks, chance: Chance) -> Move:
-        return PROPOSE, random_share(talks, chance, vocabulary.PARTNER_SHARE)
+    def opening(self, negotiation: Negotiation, chance: Chance) -> Move:
+        return PROPOSE, random_share(negotiation, chance, vocabulary.PARTNER_SHARE)
 
-    def reply(self, talks: Talks, chance: Chance) -> Move:
-        act = random_act(talks, chance, vocabulary.PARTNER_ACT, may_agree=talks.offers[AGENT] is not None)
-        return act, random_share(talks, chance, vocabulary.PARTNER_SHARE) if act in STATES_A_SHARE else NOTHING
+    def reply(self, negotiation: Negotiation, chance: Chance) -> Move:
+        act = random_act(negotiation, chance, vocabulary.PARTNER_ACT, may_agree=negotiation.offers[AGENT] is not None)
+        return act, random_share(negotiation, chance, vocabulary.PARTNER_SHARE) if act in STATES_A_SHARE else NOTHING
 
 
-def random_act(talks: Talks, chance: Chance, purpose: int, may_agree: bool) -> int:
+def random_act(negotiation: Negotiation, chance: Chance, purpose: int, may_agree: bool) -> int:
     """A legal act, every one as likely as the next."""
     if may_agree:
-        return chance.below(5, talks.moves, purpose, 0)
-    return (PROPOSE, INSIST, DISAGREE, END)[chance.below(4, talks.moves, purpose, 0)]
+        return chance.below(5, negotiation.moves, purpose, 0)
+    return (PROPOSE, INSIST, DISAGREE, END)[chance.below(4, negotiation.moves, purpose, 0)]
 
 
-def random_share(talks: Talks, chance: Chance, purpose: int) -> Share:
+def random_share(negotiation: Negotiation, chance: Chance, purpose: int) -> Share:
     """A share of the pool, uniform type by type."""
-    return chance.three_below([count + 1 for count in talks.counts], talks.moves, purpose, 0)
+    return chance.three_below([count + 1 for count in negotiation.counts], negotiation.moves, purpose, 0)
 
 
 Partner = HeuristicPartner | AspiringPartner | RandomPartner
@@ -358,7 +358,7 @@ class PlainNegotiationEnv(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         self.population = make_population(self.config)
         self.make_chance = make_chance
         self.chance: Chance | None = None
-        self.talks: Talks | None = None
+        self.negotiation: Negotiation | None = None
         self.outcome = Outcome.ONGOING
         self.payoffs = [0.0, 0.0]
         self.deal: Share | None = None
@@ -385,15 +385,15 @@ class PlainNegotiationEnv(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         if seed is not None or self.chance is None:
             self.chance = self.make_chance(seed)
         self.chance.begin_episode()
-        self.talks = Talks(*(self.given_context(options) if options else self.draw_context(self.chance)))
+        self.negotiation = Negotiation(*(self.given_context(options) if options else self.draw_context(self.chance)))
         self.outcome = Outcome.ONGOING
         self.payoffs = [0.0, 0.0]
         self.deal = None
         self.partner = self.draw_partner(self.chance)
-        self.partner.begin(self.talks)
+        self.partner.begin(self.negotiation)
         if self.partner_opens(self.chance):
-            self.move(self.talks, PARTNER, *self.partner.opening(self.talks, self.chance))
-        return self.observation(self.talks), self.info(self.talks)
+            self.move(self.negotiation, PARTNER, *self.partner.opening(self.negotiation, self.chance))
+        return self.observation(self.negotiation), self.info(self.negotiation)
 
     def given_context(self, options: dict[str, Any]) -> tuple[Share, list[Share]]:
         counts, mine, theirs = ([int(n) for n in options[key]] for key in ("counts", "my_utilities", "partner_utilities"))
@@ -433,156 +433,156 @@ class PlainNegotiationEnv(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         return self.config.opens == "partner"
 
     def step(self, action: dict[str, Any]) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """The agent's move, and the partner's answer if the talks are still open."""
-        talks, chance = self.talks, self.chance
-        if talks is None or chance is None or self.outcome != Outcome.ONGOING:
+        """The agent's move, and the partner's answer if the negotiation is still open."""
+        negotiation, chance = self.negotiation, self.chance
+        if negotiation is None or chance is None or self.outcome != Outcome.ONGOING:
             raise EpisodeOver("The episode is over; call reset() to begin the next one.")
         act = int(action["act_type"])
         share = [int(n) for n in action["oA"]] if act in STATES_A_SHARE else NOTHING
         reward = 0.0
-        broken = self.rule_broken(talks, act, share)
+        broken = self.rule_broken(negotiation, act, share)
         if broken is None:
             if act == INSIST:
                 reward -= self.config.insist_price
-            self.move(talks, AGENT, act, share)
+            self.move(negotiation, AGENT, act, share)
         elif self.config.on_illegal == "error":
             raise IllegalAction(broken, "illegal")
         else:
             reward -= self.config.illegal_penalty
-            talks.history.append((AGENT, LOST_TURN, None))
-            self.pass_time(talks)
+            negotiation.history.append((AGENT, LOST_TURN, None))
+            self.pass_time(negotiation)
         if self.outcome == Outcome.ONGOING:
-            self.move(talks, PARTNER, *self.partner.reply(talks, chance))
+            self.move(negotiation, PARTNER, *self.partner.reply(negotiation, chance))
         terminated = self.outcome != Outcome.ONGOING
         if terminated:
             reward += self.payoffs[AGENT]
-        return self.observation(talks), reward, terminated, False, self.info(talks)
+        return self.observation(negotiation), reward, terminated, False, self.info(negotiation)
 
-    def rule_broken(self, talks: Talks, act: int, share: Share) -> str | None:
+    def rule_broken(self, negotiation: Negotiation, act: int, share: Share) -> str | None:
         """Why the agent may not do this now, or None if it may."""
         if not PROPOSE <= act <= END:
             return f"act_type is {act}; expected 0 to 4."
-        if act == AGREE and talks.offers[PARTNER] is None:
+        if act == AGREE and negotiation.offers[PARTNER] is None:
             return "AGREE needs an offer of the partner, and it has made none."
-        if act in STATES_A_SHARE and any(not 0 <= units <= count for units, count in zip(share, talks.counts, strict=True)):
-            return f"oA is {share}; expected 0 up to the pool {talks.counts}."
+        if act in STATES_A_SHARE and any(not 0 <= units <= count for units, count in zip(share, negotiation.counts, strict=True)):
+            return f"oA is {share}; expected 0 up to the pool {negotiation.counts}."
         return None
 
-    def move(self, talks: Talks, side: int, act: int, share: Share) -> None:
+    def move(self, negotiation: Negotiation, side: int, act: int, share: Share) -> None:
         """One move of one side."""
-        talks.last_act[side] = act
-        talks.history.append((side, act, tuple(share) if act in STATES_A_SHARE else None))
+        negotiation.last_act[side] = act
+        negotiation.history.append((side, act, tuple(share) if act in STATES_A_SHARE else None))
         if act in (PROPOSE, INSIST):
-            talks.offers[side] = share
-            talks.insisted[side] = act == INSIST
-            talks.insists[side] += act == INSIST
+            negotiation.offers[side] = share
+            negotiation.insisted[side] = act == INSIST
+            negotiation.insists[side] += act == INSIST
         elif act == AGREE:
-            self.accept(talks, side)
+            self.accept(negotiation, side)
         elif act == END:
-            self.compare_selections(talks, side, share)
+            self.compare_selections(negotiation, side, share)
         elif self.config.disagree == "ends":
-            self.finish(talks, Outcome.AGENT_WALKED if side == AGENT else Outcome.PARTNER_WALKED, None)
-        self.pass_time(talks)
+            self.finish(negotiation, Outcome.AGENT_WALKED if side == AGENT else Outcome.PARTNER_WALKED, None)
+        self.pass_time(negotiation)
 
-    def accept(self, talks: Talks, side: int) -> None:
+    def accept(self, negotiation: Negotiation, side: int) -> None:
         """Close the deal on the other side's standing offer."""
-        offer = talks.offers[1 - side]
+        offer = negotiation.offers[1 - side]
         assert offer is not None
         if side == AGENT:
-            self.finish(talks, Outcome.AGENT_AGREED, rest(talks.counts, offer))
+            self.finish(negotiation, Outcome.AGENT_AGREED, rest(negotiation.counts, offer))
         else:
-            self.finish(talks, Outcome.PARTNER_AGREED, offer)
+            self.finish(negotiation, Outcome.PARTNER_AGREED, offer)
 
-    def compare_selections(self, talks: Talks, side: int, share: Share) -> None:
+    def compare_selections(self, negotiation: Negotiation, side: int, share: Share) -> None:
         """END: a deal if the two sides' selections add up to the pool."""
-        last_offer = talks.offers[1 - side]
-        others = talks.counts if last_offer is None else last_offer
-        if rest(talks.counts, share) == others:
-            self.finish(talks, Outcome.SELECTIONS_MATCHED, share if side == AGENT else others)
+        last_offer = negotiation.offers[1 - side]
+        others = negotiation.counts if last_offer is None else last_offer
+        if rest(negotiation.counts, share) == others:
+            self.finish(negotiation, Outcome.SELECTIONS_MATCHED, share if side == AGENT else others)
         else:
-            self.finish(talks, Outcome.SELECTIONS_CLASHED, None)
+            self.finish(negotiation, Outcome.SELECTIONS_CLASHED, None)
 
-    def pass_time(self, talks: Talks) -> None:
-        """Count the move; the clock or chance may end talks that are still open."""
-        talks.moves += 1
+    def pass_time(self, negotiation: Negotiation) -> None:
+        """Count the move; the clock or chance may end a negotiation that is still open."""
+        negotiation.moves += 1
         if self.outcome != Outcome.ONGOING:
             return
-        if talks.moves >= self.config.max_turns:
-            self.finish(talks, Outcome.TIMED_OUT, None)
-        elif talks.moves >= 2 and self.config.sudden_end > 0 and self.breaks_off(talks.moves):
-            self.finish(talks, Outcome.BROKEN_OFF, None)
+        if negotiation.moves >= self.config.max_turns:
+            self.finish(negotiation, Outcome.TIMED_OUT, None)
+        elif negotiation.moves >= 2 and self.config.sudden_end > 0 and self.breaks_off(negotiation.moves):
+            self.finish(negotiation, Outcome.BROKEN_OFF, None)
 
     def breaks_off(self, moves: int) -> bool:
         assert self.chance is not None
         return self.chance.unit(moves, vocabulary.SUDDEN_END, 0) < self.config.sudden_end
 
-    def finish(self, talks: Talks, outcome: Outcome, deal: Share | None) -> None:
-        """End the talks and pay both sides; `deal` is the agent's share."""
+    def finish(self, negotiation: Negotiation, outcome: Outcome, deal: Share | None) -> None:
+        """End the negotiation and pay both sides; `deal` is the agent's share."""
         self.outcome = outcome
         self.deal = deal
         for side in (AGENT, PARTNER):
             if deal is None:
-                self.payoffs[side] = self.config.reservation[side] * self.points(talks, side, talks.counts)
+                self.payoffs[side] = self.config.reservation[side] * self.points(negotiation, side, negotiation.counts)
             else:
-                share = deal if side == AGENT else rest(talks.counts, deal)
-                closing_move = talks.moves + 1
-                self.payoffs[side] = self.points(talks, side, share) * self.config.discount ** max(0, closing_move - 2)
+                share = deal if side == AGENT else rest(negotiation.counts, deal)
+                closing_move = negotiation.moves + 1
+                self.payoffs[side] = self.points(negotiation, side, share) * self.config.discount ** max(0, closing_move - 2)
 
-    def points(self, talks: Talks, side: int, share: Share) -> float:
+    def points(self, negotiation: Negotiation, side: int, share: Share) -> float:
         """What a share pays a side, on the 10-point budget where utilities are normalised."""
-        points = worth(talks.utilities[side], share)
+        points = worth(negotiation.utilities[side], share)
         if self.config.normalize:
-            return BUDGET * points / talks.maximum[side] if talks.maximum[side] else 0.0
+            return BUDGET * points / negotiation.maximum[side] if negotiation.maximum[side] else 0.0
         return float(points)
 
-    def observation(self, talks: Talks) -> dict[str, Any]:
+    def observation(self, negotiation: Negotiation) -> dict[str, Any]:
         """What the agent sees."""
-        partner_offer, last_act = talks.offers[PARTNER], talks.last_act[PARTNER]
-        shown = talks.utilities[PARTNER] if self.config.reveal_partner_utilities else NOTHING
+        partner_offer, last_act = negotiation.offers[PARTNER], negotiation.last_act[PARTNER]
+        shown = negotiation.utilities[PARTNER] if self.config.reveal_partner_utilities else NOTHING
         return {
-            "counts": np.array(talks.counts, np.int32),
-            "my_utilities": self.shown_utilities(talks, AGENT, talks.utilities[AGENT]),
-            "partner_utilities": self.shown_utilities(talks, PARTNER, shown),
+            "counts": np.array(negotiation.counts, np.int32),
+            "my_utilities": self.shown_utilities(negotiation, AGENT, negotiation.utilities[AGENT]),
+            "partner_utilities": self.shown_utilities(negotiation, PARTNER, shown),
             "last_partner_act": DISAGREE if last_act is None else last_act,
-            "last_partner_offer_for_me": np.array(NOTHING if partner_offer is None else rest(talks.counts, partner_offer), np.int32),
-            "turns_remaining": self.config.max_turns - talks.moves,
+            "last_partner_offer_for_me": np.array(NOTHING if partner_offer is None else rest(negotiation.counts, partner_offer), np.int32),
+            "turns_remaining": self.config.max_turns - negotiation.moves,
         }
 
-    def shown_utilities(self, talks: Talks, side: int, utilities: Share) -> NDArray[Any]:
+    def shown_utilities(self, negotiation: Negotiation, side: int, utilities: Share) -> NDArray[Any]:
         """Points per unit, or shares of the 10-point budget, in which a type that is not in the pool has none."""
         if not self.config.normalize:
             return np.array(utilities, np.int32)
-        maximum = talks.maximum[side]
+        maximum = negotiation.maximum[side]
         return np.array(
-            [BUDGET * u / maximum if count and maximum else 0 for u, count in zip(utilities, talks.counts, strict=True)], np.float32
+            [BUDGET * u / maximum if count and maximum else 0 for u, count in zip(utilities, negotiation.counts, strict=True)], np.float32
         )
 
-    def info(self, talks: Talks) -> dict[str, Any]:
+    def info(self, negotiation: Negotiation) -> dict[str, Any]:
         """Legal acts, caps and facts of the episode; at the end also how it ended."""
-        offer = talks.offers[AGENT]
+        offer = negotiation.offers[AGENT]
         info: dict[str, Any] = {
-            "action_mask": np.array(self.legal_acts(talks), np.int8),
-            "oA_max": np.array(talks.counts, np.int32),
-            "partner_has_spoken": talks.last_act[PARTNER] is not None,
+            "action_mask": np.array(self.legal_acts(negotiation), np.int8),
+            "oA_max": np.array(negotiation.counts, np.int32),
+            "partner_has_spoken": negotiation.last_act[PARTNER] is not None,
             "my_last_offer": np.array(NOTHING if offer is None else offer, np.int32),
-            "history": tuple(talks.history),
+            "history": tuple(negotiation.history),
         }
         if self.outcome != Outcome.ONGOING:
             info["outcome"] = self.outcome.name
-            info["partner_reward"] = self.payoffs[PARTNER] - talks.insists[PARTNER] * self.config.insist_price
+            info["partner_reward"] = self.payoffs[PARTNER] - negotiation.insists[PARTNER] * self.config.insist_price
             info["deal"] = None if self.deal is None else tuple(self.deal)
         return info
 
-    def legal_acts(self, talks: Talks) -> list[int]:
-        """One for every act the agent may choose now; none once the talks are over."""
+    def legal_acts(self, negotiation: Negotiation) -> list[int]:
+        """One for every act the agent may choose now; none once the negotiation is over."""
         if self.outcome != Outcome.ONGOING:
             return [0, 0, 0, 0, 0]
-        return [1, 1, int(talks.offers[PARTNER] is not None), 1, 1]
+        return [1, 1, int(negotiation.offers[PARTNER] is not None), 1, 1]
 
     def random_action(self) -> dict[str, Any]:
         """A legal action: an act uniform over the legal ones, each share uniform up to its cap."""
-        talks, chance = self.talks, self.chance
-        if talks is None or chance is None:
-            raise EpisodeOver("The talks have not begun; call reset() first.")
-        act = random_act(talks, chance, vocabulary.AGENT_ACT, may_agree=talks.offers[PARTNER] is not None)
-        return {"act_type": act, "oA": np.array(random_share(talks, chance, vocabulary.AGENT_SHARE))}
+        negotiation, chance = self.negotiation, self.chance
+        if negotiation is None or chance is None:
+            raise EpisodeOver("The negotiation have not begun; call reset() first.")
+        act = random_act(negotiation, chance, vocabulary.AGENT_ACT, may_agree=negotiation.offers[PARTNER] is not None)
+        return {"act_type": act, "oA": np.array(random_share(negotiation, chance, vocabulary.AGENT_SHARE))}

@@ -134,7 +134,7 @@ def test_both_refuse_an_illegal_action_and_stay_as_they_were(act: int, share: tu
     with pytest.raises(IllegalAction):
         plain.step({"act_type": act, "oA": share})
     assert before.tobytes() == batch.state.tobytes()
-    assert plain.talks is not None and plain.talks.history == []
+    assert plain.negotiation is not None and plain.negotiation.history == []
 
 
 def test_the_lewis_table_holds_exactly_the_contexts_of_the_docs() -> None:
