@@ -134,7 +134,7 @@ def test_a_server_without_log_probabilities_is_not_asked_for_them(server: FaultS
 @pytest.mark.parametrize(
     ("behaviour", "reason", "status", "words"),
     [
-        ("rate_limited", "rate_limited", 429, "groq wants fewer requests"),
+        ("rate_limited", "rate_limited", 429, "groq limits the rate of requests"),
         ("out_of_quota", "out_of_quota", 429, "no credit left"),
         ("broken", "server_error", 500, "a fault of its own"),
         ("busy_elsewhere", "conflict", 409, "beside another"),

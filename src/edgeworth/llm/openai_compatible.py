@@ -207,7 +207,7 @@ def _openai() -> Any:
 def _sdk_client(base_url: str, key: str | None) -> Any:
     openai = _openai()
     local = urlsplit(base_url).hostname in ("localhost", "127.0.0.1", "::1")
-    http_client = openai.DefaultHttpxClient(trust_env=False) if local else None  # a proxy has no business here
+    http_client = openai.DefaultHttpxClient(trust_env=False) if local else None  # a local server is reached without a proxy
     key = key or PLACEHOLDER_KEY
     if base_url == providers.OPENAI.base_url:
         return openai.OpenAI(api_key=key, base_url=base_url, max_retries=0, http_client=http_client)

@@ -108,8 +108,8 @@ class Server:
         name, model, provider = self.provider.name, repr(self.model), self.provider
         sentences: dict[Reason, str] = {
             "timeout": f"{name} did not answer in {seconds:.3g} s{status}; allow more time (`timeout`, `deadline`) or ask fewer at a time.",
-            "rate_limited": f"{name} wants fewer requests{status}; lower `in_flight` or wait.",
-            "server_error": f"{name} has a fault of its own{status}; try again later.",
+            "rate_limited": f"{name} limits the rate of requests{status}; lower `in_flight` or wait.",
+            "server_error": f"{name} failed with an error of its own{status}; try again later.",
             "conflict": f"{name} could not serve the request beside another{status}.",
             "dropped": f"{name} closed the connection before the reply was complete.",
             "unreachable": f"No server answers at {self.base_url}; {provider.remedy_unreachable}.",

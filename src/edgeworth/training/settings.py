@@ -45,7 +45,7 @@ class LearnerSettings:
     entropy: Annotated[float, Field(ge=0.0)] = 0.0
     """Weight of the entropy bonus."""
     entropy_schedule: Schedule = "constant"
-    """`linear` falls to 0 at the last step: look around first, decide later."""
+    """`linear` falls to 0 at the last step, so that exploration comes first."""
     value: Annotated[float, Field(ge=0.0)] = 0.5
     """Weight of the value loss."""
     gradient_norm: Positive = 0.5

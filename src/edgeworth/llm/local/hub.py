@@ -70,7 +70,7 @@ def _sentence(error: Exception, model: str, revision: str | None) -> ModelUnavai
     """Why a model could not be had from the hub, and what to do."""
     if isinstance(error, errors.GatedRepoError):
         return ModelUnavailable(
-            "unauthorized", f"{model} is given only to those whom its owner admits; ask on its page, then put your key into HF_TOKEN."
+            "unauthorized", f"Access to {model} is granted by its owner; ask on its page, then put your key into HF_TOKEN."
         )
     if isinstance(error, errors.RevisionNotFoundError):
         return ModelUnavailable(
@@ -82,7 +82,7 @@ def _sentence(error: Exception, model: str, revision: str | None) -> ModelUnavai
             f"The hub has no model {model!r}, and there is no such folder; see huggingface.co/models. A private one needs HF_TOKEN.",
         )
     if isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError | TimeoutError):
-        return ModelUnavailable("unreachable", f"{model} could not be downloaded: {error.strerror or error}. Mend that, and try again.")
+        return ModelUnavailable("unreachable", f"{model} could not be downloaded: {error.strerror or error}. Fix that and try again.")
     offline = isinstance(error, errors.OfflineModeIsEnabled) or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     silent = "HF_HUB_OFFLINE is set, so the hub was not asked" if offline else "The hub did not answer"
     return ModelUnavailable(

@@ -114,7 +114,7 @@ def load(folder: Path, name: str, device: str, dtype: str, batch_size: int) -> L
     elif kinds_of_layers(model) != {"full_attention"}:
         raise ModelUnavailable(
             "bad_request",
-            f"{name} remembers in a way that cannot be batched here ({', '.join(sorted(kinds_of_layers(model)))}); "
+            f"{name} has layers that cannot be batched here ({', '.join(sorted(kinds_of_layers(model)))}); "
             "serve it, for example with vLLM, and use the client `vllm`.",
         )
     return LocalModel(name, model, tokenizer, batch_size, packed)

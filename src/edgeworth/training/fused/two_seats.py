@@ -25,7 +25,7 @@ from edgeworth.seeding import below, draw, unit
 from edgeworth.training.fused.rollout import EpisodeProgress, Game, HintState, RolloutBuffer, asked_of, count_ended, decide, observe
 
 ITSELF = -1
-"""The opponent's number where the present network sits on both sides."""
+"""The opponent's number where the present network plays both sides."""
 
 
 class Opponents(NamedTuple):
@@ -42,7 +42,7 @@ class Opponents(NamedTuple):
 
 
 class Seats(NamedTuple):
-    """Who sits where in every slot, and what follows for a side from the other's moves."""
+    """The players of both sides in every slot, and what the other side's moves pay a side."""
 
     opponent: NDArray[np.int64]
     """By slot: a member of the pool, or ITSELF."""
