@@ -136,7 +136,7 @@ def test_a_server_without_log_probabilities_is_not_asked_for_them(server: FaultS
     [
         ("rate_limited", "rate_limited", 429, "groq limits the rate of requests"),
         ("out_of_quota", "out_of_quota", 429, "no credit left"),
-        ("broken", "server_error", 500, "a fault of its own"),
+        ("broken", "server_error", 500, "an error of its own"),
         ("busy_elsewhere", "conflict", 409, "beside another"),
         ("too_slow", "timeout", 408, "did not answer"),
         ("locked", "unauthorized", 401, "put a valid one into GROQ_API_KEY"),
