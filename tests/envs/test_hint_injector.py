@@ -433,7 +433,7 @@ def test_who_the_expert_is_stays_on_record() -> None:
     env = HintInjectorEnv(pools(), "expert")
     env.reset(seed=0, options=fixed(POOL))
     env.step(GREED)
-    assert str(env.hint_counts["expert"]).startswith("in the box: ")
+    assert str(env.hint_counts["expert"]).startswith("bundled: ")
 
 
 def test_both_forms_are_public_names() -> None:

@@ -151,7 +151,7 @@ def test_an_expert_without_a_checkpoint_is_the_one_in_the_box() -> None:
     expert.check(batch)
     hints = expert.give(batch, everybody(batch))
     acts, shares = Bundled().choose(batch)
-    assert hints.acts.tolist() == acts.tolist() and (hints.shares == shares).all() and expert.counters == {"expert": "in the box: classic"}
+    assert hints.acts.tolist() == acts.tolist() and (hints.shares == shares).all() and expert.counters == {"expert": "bundled: classic"}
 
 
 def test_following_the_expert_earns_nearly_what_the_plan_does() -> None:

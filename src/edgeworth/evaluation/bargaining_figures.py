@@ -185,7 +185,7 @@ def tournament_finding(result: dict[str, Any]) -> str:
     widest = max((Estimate.from_dict(share).half_width for share in shares), default=0.0)
     best = ", ".join(f"{row['name']} {row['score']['value']:.3f}" for row in rows[:3])
     return (
-        f"What the row gets from the column, as a share of its maximum, mean of both seats; {result['episodes']:,} talks in each,"
+        f"What the row gets from the column, as a share of its maximum, mean of both seats; {result['episodes']:,} negotiations in each,"
         f" intervals of one seat at most ±{widest:.2f}."
         f" Best score {where}: {best}. Before a name: the ranks it may have (95 %). Outlined: with itself, in no score."
         " Last column: with the scenario's own partner."

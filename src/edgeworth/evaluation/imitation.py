@@ -34,7 +34,7 @@ from edgeworth.training.behaviour_cloning import Samples
 QUANTITY = (
     "log_likelihood: log-probability of people's moves, nats per move, the share counting where the act states one; marginal: frequencies"
     " of acts and of units by pool on train; uniform: over what is legal; majority: the commonest act of train; share_accuracy: all three"
-    " numbers right, given the act; 95 % bootstrap intervals over talks, of play over episodes"
+    " numbers right, given the act; 95 % bootstrap intervals over dialogues, of play over episodes"
 )
 PLAYED = ("reward", "share_of_maximum", "deal_rate", "pareto_rate", "nash_ratio", "advantage", "length")
 NEVER = -1e9
@@ -167,20 +167,20 @@ def _of_act(
 # The training data
 
 
-def count_moves(talks: Sequence[DialogueMoves]) -> dict[str, Any]:
+def count_moves(dialogues: Sequence[DialogueMoves]) -> dict[str, Any]:
     """What became of the utterances of some dialogues, and where their moves come from."""
-    made = Counter((move.act, move.source) for talk in talks for move in talk.moves)
-    left = sum((talk.left_out for talk in talks), Counter[LeftOut]())
-    in_a_row = sum(a.side == b.side for talk in talks for a, b in zip(talk.moves, talk.moves[1:], strict=False))
+    made = Counter((move.act, move.source) for each in dialogues for move in each.moves)
+    left = sum((each.left_out for each in dialogues), Counter[LeftOut]())
+    in_a_row = sum(a.side == b.side for each in dialogues for a, b in zip(each.moves, each.moves[1:], strict=False))
     return {
-        "talks": len(talks),
-        "utterances": sum(len(talk.dialogue.utterances) for talk in talks),
-        "moves": sum(len(talk.moves) for talk in talks),
+        "talks": len(dialogues),
+        "utterances": sum(len(each.dialogue.utterances) for each in dialogues),
+        "moves": sum(len(each.moves) for each in dialogues),
         "moves_by_act": {act.name: {source.value: made[act, source] for source in Source if made[act, source]} for act in Act},
         "left_out": {reason.value: left[reason] for reason in LeftOut},
         "moves_after_ones_own": in_a_row,
-        "talks_without_moves": sum(not talk.moves for talk in talks),
-        "talks_cut_short": sum(talk.left_out[LeftOut.LATE] > 0 for talk in talks),
+        "talks_without_moves": sum(not each.moves for each in dialogues),
+        "talks_cut_short": sum(each.left_out[LeftOut.LATE] > 0 for each in dialogues),
     }
 
 

@@ -38,7 +38,7 @@ from edgeworth.progress import Progress, silent
 
 QUANTITY = (
     "shares: sum of rewards / sum of the worth of the whole pool to that side; score: mean share over all other negotiators and both"
-    " seats; 95 % bootstrap intervals over talks; ranks: by paired differences at 95 % each"
+    " seats; 95 % bootstrap intervals over negotiations; ranks: by paired differences at 95 % each"
 )
 MEASURES = ("agent_share", "partner_share", "deal_rate", "pareto_rate", "nash_ratio")
 Numbers = NDArray[np.float64]

@@ -65,7 +65,7 @@ class Expert:
     def counters(self) -> Mapping[str, int | str]:
         """Whose move is suggested."""
         expert = self.negotiator
-        return {"expert": f"in the box: {', '.join(expert.names)}" if isinstance(expert, Bundled) else str(self.checkpoint)}
+        return {"expert": f"bundled: {', '.join(expert.names)}" if isinstance(expert, Bundled) else str(self.checkpoint)}
 
     def check(self, batch: BargainingBatch) -> None:
         self.negotiator.check(batch)

@@ -1,9 +1,8 @@
 """The rules of the bargaining game, as compiled functions over batches of episodes.
 
-Two sides divide a pool in turns. A step is the agent's move, the partner's reply, a report, and a new episode where one has ended. It has
-two halves, `make_moves` and `close_step`, because a partner outside the rules replies between them; a partner of the rules replies in the
-first. Single environments, vector environments and stepwise learning all step through these two. `move_batch` makes a move of either side
-in the two-player game.
+Two sides divide a pool in turns. A step is the agent's move, the partner's reply, a report, and a new episode where one has ended.
+`step_batch` makes it, for single environments, vector environments and stepwise learning; it can run in two halves, MOVES and CLOSE, for a
+partner outside the rules, who replies between them. `move_batch` makes a move of either side in the two-player game.
 
 References: Lewis et al. 2017 (arXiv 1706.05125) for the game, `docs/games/bargaining.md` for every rule in prose.
 """
