@@ -24,7 +24,7 @@ from edgeworth.server.model_process import pocket_process
 from edgeworth.server.model_queue import QueueMetrics, RequestQueue
 from edgeworth.server.models_designers import Designers, DesignReply, DesignRequest, HintReply, HintRequest, Providers, WorkerState
 from edgeworth.server.refusals import Json, Refused, problems
-from edgeworth.server.sessions import Held, Sessions
+from edgeworth.server.sessions import Held, Sessions, other_game
 from edgeworth.server.settings import ServerSettings
 
 Answer = TypeVar("Answer")
@@ -139,8 +139,7 @@ async def held_in(game: str, owner: str, session_id: str, sessions: Sessions) ->
     """A session of this owner and game that is not over."""
     held = await sessions.held(owner, session_id)
     if held.stored.opening.game != game:
-        message = f"The session {session_id!r} plays {held.stored.opening.game}; here {game} was expected."
-        raise Refused(409, "other_game", message, "Name a session of that game.", "session_id")
+        raise other_game(session_id, held.stored.opening.game, game, "Name a session of that game.")
     if held.live.done:
         raise EpisodeOver(f"The episode of {session_id!r} is over after {held.live.steps} steps; nothing is left to decide.")
     return held

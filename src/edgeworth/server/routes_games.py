@@ -12,8 +12,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from edgeworth.server import models
 from edgeworth.server.models import SessionId
-from edgeworth.server.refusals import Json, Refused, problems
-from edgeworth.server.sessions import Sessions
+from edgeworth.server.refusals import Json, problems
+from edgeworth.server.sessions import Sessions, other_game
 from edgeworth.server.store import Stored
 
 PREFIXES = {"auction": "", "bargaining": "/bargaining"}
@@ -44,8 +44,7 @@ async def looked_at(sessions: Sessions, game: str, request: Request, session_id:
     request.scope["state"]["session"] = session_id
     found = await sessions.state(owner_of(request), session_id)
     if found["game"] != game:
-        message = f"The session {session_id!r} plays {found['game']}; here {game} was expected."
-        raise Refused(409, "other_game", message, f"Ask {PREFIXES[found['game']]}/state.", "session_id")
+        raise other_game(session_id, found["game"], game, f"Ask {PREFIXES[found['game']]}/state.")
     return Json(found)
 
 

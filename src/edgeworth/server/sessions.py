@@ -206,6 +206,12 @@ def conflict(held: Held) -> Refused:
     )
 
 
+def other_game(session_id: str, plays: str, expected: str, remedy: str) -> Refused:
+    """A session of one game where the other was expected."""
+    message = f"The session {session_id!r} plays {plays}; here {expected} was expected."
+    return Refused(409, "other_game", message, remedy, "session_id")
+
+
 def name_taken(name: str) -> Refused:
     """The name of a session belongs to another owner."""
     return Refused(409, "name_taken", f"The session name {name!r} is taken.", "Choose another session_id.", "session_id")

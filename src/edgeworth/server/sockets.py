@@ -22,7 +22,7 @@ from edgeworth.server.live import Turn
 from edgeworth.server.refusals import Refused, refusal_of
 from edgeworth.server.routes_games import PREFIXES
 from edgeworth.server.routes_openenv import rpc_answer
-from edgeworth.server.sessions import Held, Sessions
+from edgeworth.server.sessions import Held, Sessions, other_game
 from edgeworth.server.settings import RequestLimits, ServerSettings, SocketLimits
 
 LOG = logging.getLogger(__name__)
@@ -68,8 +68,7 @@ class Conversation:
         held = await self.sessions.held(self.owner, session_id)
         game = held.stored.opening.game
         if game != self.game:
-            message = f"The session {session_id!r} plays {game}; here {self.game} was expected."
-            raise Refused(409, "other_game", message, "Use the socket of that game.", "session_id")
+            raise other_game(session_id, game, self.game, "Use the socket of that game.")
         self.session_id = session_id
 
     async def answer(self, text: bytes) -> bytes | None:
