@@ -37,7 +37,7 @@ from edgeworth.games.bargaining.partners.program import OUTSIDE
 from edgeworth.games.bargaining.prior import posterior
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, DISAGREE, INSIST, ONGOING, PARTNER, PROPOSE, Side
 from networks import write_network
-from stand_in import WITHOUT_MEMORY, stand_in
+from outside_partner import WITHOUT_MEMORY, use_outside_partner
 
 SEEDS = 200
 GAMES: list[dict[str, Any]] = [
@@ -101,7 +101,7 @@ def test_a_partner_asked_from_outside_is_the_partner_of_the_rules_to_the_last_bi
 ) -> None:
     options = {**options, "partner": partner}
     inside = begun(200, **options)
-    stand_in(monkeypatch, inside.config)
+    use_outside_partner(monkeypatch, inside.config)
     outside = begun(200, **options)
     assert outside.outside is not None and inside.outside is None
     for _ in range(12):

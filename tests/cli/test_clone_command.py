@@ -11,14 +11,14 @@ import pytest
 
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.trained_network import read_network
-from invented_talks import write_talks
+from synthetic_dialogues import write_dialogues
 
 QUICK = ("--set", "epochs=2", "--set", "hidden=8", "--episodes", "20")
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    return write_talks(tmp_path / "elsewhere" / "deal_or_no_dialog")
+    return write_dialogues(tmp_path / "elsewhere" / "deal_or_no_dialog")
 
 
 def test_a_clone_is_trained_measured_and_written_for_bundling(called: Callable[..., Any], data: Path, tmp_path: Path) -> None:

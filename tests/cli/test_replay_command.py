@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from edgeworth.cli import app
 from edgeworth.errors import DataError
 from edgeworth.games.auction.vocabulary import RULES
-from lodging import MECHANISM, OFFER, client_of, settings_in
+from running_servers import MECHANISM, OFFER, client_of, settings_in
 
 runner = CliRunner()
 

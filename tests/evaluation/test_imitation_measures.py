@@ -24,7 +24,7 @@ from edgeworth.evaluation.imitation import (
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.training.behaviour_cloning import Samples, replay
-from invented_talks import invented_talks
+from synthetic_dialogues import synthetic_dialogues
 
 LEWIS = BargainingConfig.from_options("lewis")
 CONTEXT = Context((1, 2, 3), (4, 3, 0), (1, 0, 3))
@@ -35,7 +35,7 @@ TALK = Dialogue(
 
 @pytest.fixture(scope="module")
 def samples() -> Samples:
-    return replay([dialogue_moves(talk, 10) for talk in invented_talks(60, 0)], LEWIS)
+    return replay([dialogue_moves(talk, 10) for talk in synthetic_dialogues(60, 0)], LEWIS)
 
 
 def test_guesses_are_probabilities_of_what_is_legal(samples: Samples) -> None:

@@ -32,7 +32,7 @@ from edgeworth.server.app import create_app
 from edgeworth.server.designers import OFFERED
 from edgeworth.server.model_process import ModelProcess
 from edgeworth.server.settings import QueueLimits
-from lodging import MECHANISM, OFFER, client_of, in_thread, settings_in
+from running_servers import MECHANISM, OFFER, client_of, in_thread, settings_in
 
 SENT = ("round_number", "episode_length", "market_outcomes")
 """What the client of the published environment sends of an observation."""

@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from lodging import served
+from running_servers import served
 
 CHECKS = [
     not_a_server_error,

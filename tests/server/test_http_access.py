@@ -16,7 +16,7 @@ from edgeworth.errors import DataError, InvalidOption
 from edgeworth.server.access import host_name, network_of
 from edgeworth.server.app import create_app
 from edgeworth.server.settings import RequestLimits, ServerSettings, tokens_from
-from lodging import MECHANISM, client_of, settings_in
+from running_servers import MECHANISM, client_of, settings_in
 
 TOKENS = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bob"))
 ALICE, BOB = ({"authorization": f"Bearer {token}"} for _, token in TOKENS)

@@ -16,7 +16,7 @@ from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.server import models
 from edgeworth.server.app import create_app
 from edgeworth.server.live import AUCTION_OPTIONS, BARGAINING_OPTIONS, CONTEXT_KEYS
-from lodging import MECHANISM, OFFER, client_of, settings_in
+from running_servers import MECHANISM, OFFER, client_of, settings_in
 
 
 @pytest.fixture

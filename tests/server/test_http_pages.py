@@ -9,7 +9,7 @@ import pytest
 from starlette.websockets import WebSocketDisconnect
 
 from edgeworth.server import monitoring
-from lodging import MECHANISM, client_of, settings_in
+from running_servers import MECHANISM, client_of, settings_in
 
 
 def test_the_start_page_leads_to_pages_that_exist(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from edgeworth.server.limits import Rate, decoded
 from edgeworth.server.refusals import Refused
 from edgeworth.server.settings import RequestLimits
 from edgeworth.server.store import Store
-from lodging import MECHANISM, OFFER, client_of, settings_in
+from running_servers import MECHANISM, OFFER, client_of, settings_in
 
 JSON = {"content-type": "application/json"}
 STEP = json.dumps({"session_id": "s", "action": MECHANISM})

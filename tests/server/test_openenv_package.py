@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 import edgeworth
 from edgeworth.catalog import load
-from lodging import lodged
+from running_servers import served_in_thread
 
 pytest.importorskip("openenv")
 
@@ -106,6 +106,6 @@ def test_the_command_line_of_openenv_passes_folder_and_server(tmp_path: Path) ->
     package.mkdir()
     folder = subprocess.run([tool, "validate", copied(package), "--level", "static"], capture_output=True, text=True, timeout=120)
     assert folder.returncode == 0 and "Verdict: PASS" in folder.stdout
-    with lodged(tmp_path, openenv=True) as address:
+    with served_in_thread(tmp_path, openenv=True) as address:
         running = subprocess.run([tool, "validate", "--url", address], capture_output=True, text=True, timeout=120)
     assert running.returncode == 0 and "Verdict: PASS" in running.stdout

@@ -15,7 +15,7 @@ import pytest
 
 from designs import SANE
 from edgeworth.games.auction.action import action_of, random_mechanisms
-from lodging import lodged
+from running_servers import served_in_thread
 
 pytest.importorskip("openenv")
 
@@ -33,7 +33,7 @@ Exchange = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with lodged(tmp_path_factory.mktemp("openenv"), openenv=True) as address:
+    with served_in_thread(tmp_path_factory.mktemp("openenv"), openenv=True) as address:
         yield address
 
 
@@ -176,7 +176,7 @@ def test_an_old_openenv_beside_the_new_one_is_refused(monkeypatch: pytest.Monkey
 
 
 def test_without_openenv_sockets_work_and_metadata_says_what_is_missing(tmp_path: Path) -> None:
-    with lodged(tmp_path) as address:
+    with served_in_thread(tmp_path) as address:
         with pytest.raises(Exception, match="pip install 'edgeworth\\[server\\]'"):
             Place(address).ask("/metadata")
         with GenericEnvClient(base_url=address).sync() as market:

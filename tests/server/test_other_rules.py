@@ -17,7 +17,7 @@ from edgeworth.errors import OtherRules, ServerRefused
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.server.live import Opening, open_live, opening_of
 from edgeworth.server.models import Export, SessionList
-from lodging import MECHANISM, OFFER, client_of, lodged, settings_in
+from running_servers import MECHANISM, OFFER, client_of, served_in_thread, settings_in
 
 
 def store_old_sessions(folder: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_new_episode_may_begin_in_the_place_of_an_old_session(client: TestClie
 
 def test_a_socket_does_not_take_up_a_session_of_other_rules(tmp_path: Path) -> None:
     store_old_sessions(tmp_path)
-    with lodged(tmp_path) as url:
+    with served_in_thread(tmp_path) as url:
         with pytest.raises(ServerRefused, match="opened under rules 1 of the auction game") as refused:
             RemoteGame(url, session_id="old").state()
         assert refused.value.code == "other_rules"

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lodging import MECHANISM, served
+from running_servers import MECHANISM, served
 
 QUESTIONS = 6
 STEPS_MEANWHILE = 20

@@ -18,7 +18,7 @@ import uvicorn
 from benchmarks.server_process import free_port
 
 from edgeworth.client import RemoteGame
-from lodging import MECHANISM, in_thread, settings_in
+from running_servers import MECHANISM, in_thread, settings_in
 
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 CONFIGURATION = Path(__file__).resolve().parents[2] / "docker" / "nginx.conf"

@@ -18,14 +18,14 @@ from edgeworth.client import AsyncRemoteGame, Place, RemoteGame, Reply
 from edgeworth.errors import ServerRefused, UnknownName
 from edgeworth.server.live import open_live, opening_of
 from edgeworth.server.settings import SocketLimits
-from lodging import lodged, served
+from running_servers import served, served_in_thread
 
 TOKENS = (("alice", "secret-a"), ("bob", "secret-b"))
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with lodged(tmp_path_factory.mktemp("client")) as address:
+    with served_in_thread(tmp_path_factory.mktemp("client")) as address:
         yield address
 
 
@@ -136,7 +136,7 @@ def test_goodbye_deletes_the_session_and_a_broken_line_does_not(url: str) -> Non
 
 
 def test_owners_come_in_by_their_tokens_and_see_only_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with lodged(tmp_path_factory.mktemp("owners"), tokens=TOKENS) as address:
+    with served_in_thread(tmp_path_factory.mktemp("owners"), tokens=TOKENS) as address:
         with pytest.raises(Exception, match=r"40[13]"):
             RemoteGame(address)
         with RemoteGame(address, token="secret-a") as game:
@@ -147,7 +147,7 @@ def test_owners_come_in_by_their_tokens_and_see_only_their_own(tmp_path_factory:
 
 
 def test_one_socket_too_many_is_told_so(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with lodged(tmp_path_factory.mktemp("full"), sockets=SocketLimits(sockets=1)) as address, RemoteGame(address) as first:
+    with served_in_thread(tmp_path_factory.mktemp("full"), sockets=SocketLimits(sockets=1)) as address, RemoteGame(address) as first:
         first.reset(seed=7)
         with pytest.raises(ServerRefused, match="holds 1 sockets") as caught:
             RemoteGame(address).state()
@@ -156,7 +156,7 @@ def test_one_socket_too_many_is_told_so(tmp_path_factory: pytest.TempPathFactory
 
 def test_a_silent_socket_is_closed_and_its_session_stays(tmp_path_factory: pytest.TempPathFactory) -> None:
     with (
-        lodged(tmp_path_factory.mktemp("idle"), sockets=SocketLimits(idle_seconds=0.5)) as address,
+        served_in_thread(tmp_path_factory.mktemp("idle"), sockets=SocketLimits(idle_seconds=0.5)) as address,
         RemoteGame(address) as game,
     ):
         game.reset(seed=7)

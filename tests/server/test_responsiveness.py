@@ -16,7 +16,7 @@ from stub_model import Stub
 
 from edgeworth.server import routes_designers
 from edgeworth.server.model_process import ModelProcess
-from lodging import MECHANISM, in_thread, settings_in
+from running_servers import MECHANISM, in_thread, settings_in
 
 SCRIPTS = [script("ours", "http", f"s{k}", k) for k in range(2)]
 

@@ -19,7 +19,7 @@ import websockets.exceptions
 import websockets.sync.client
 
 from edgeworth.server.settings import RequestLimits
-from lodging import MECHANISM, Server, in_thread, served, settings_in
+from running_servers import MECHANISM, Server, in_thread, served, settings_in
 
 JSON = "content-type: application/json\r\n"
 

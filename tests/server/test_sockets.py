@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from edgeworth.server.live import open_live, opening_of
 from edgeworth.server.refusals import Refused
 from edgeworth.server.settings import RequestLimits
-from lodging import MECHANISM, in_thread, settings_in
+from running_servers import MECHANISM, in_thread, settings_in
 
 RESET = {"type": "reset", "data": {"seed": 7, "episode_length": 40}}
 STEP = {"type": "step", "data": MECHANISM}

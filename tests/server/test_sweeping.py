@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from edgeworth.server.app import create_app
 from edgeworth.server.live import GAMES, Live, Opening, open_live
 from edgeworth.server.settings import SessionLimits
-from lodging import MECHANISM, client_of, settings_in
+from running_servers import MECHANISM, client_of, settings_in
 
 
 def test_idle_sessions_expire_and_the_others_stay(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from edgeworth.training.behaviour_cloning import (
     log_likelihoods,
     replay,
 )
-from invented_talks import invented_talks
+from synthetic_dialogues import synthetic_dialogues
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLED = Path(edgeworth.__file__).resolve().parent / "checkpoints" / "human_clone"
@@ -61,7 +61,7 @@ def samples_of(talks: list[Dialogue]) -> Samples:
 
 @pytest.fixture(scope="module")
 def parts() -> tuple[Samples, Samples]:
-    return samples_of(invented_talks(300, 0)), samples_of(invented_talks(100, 1))
+    return samples_of(synthetic_dialogues(300, 0)), samples_of(synthetic_dialogues(100, 1))
 
 
 def test_a_move_is_written_down_from_its_speakers_seat() -> None:
@@ -76,7 +76,7 @@ def test_a_move_is_written_down_from_its_speakers_seat() -> None:
 
 
 def test_talks_are_written_down_one_after_the_other() -> None:
-    samples = samples_of([TALK, *invented_talks(5, 3), TALK])
+    samples = samples_of([TALK, *synthetic_dialogues(5, 3), TALK])
     assert (np.diff(samples.dialogues) >= 0).all()
     for name in ("features", "acts", "shares", "legal"):
         array = getattr(samples, name)

@@ -13,7 +13,7 @@ from edgeworth.training.curriculum import make_learner, shape_for, stages_of
 from edgeworth.training.learner import Learner
 from edgeworth.training.settings import settings_of
 from networks import write_network
-from stand_in import stand_in
+from outside_partner import use_outside_partner
 
 CASES: dict[str, dict[str, Any]] = {
     "ppo": {"algo": "ppo"},
@@ -55,7 +55,7 @@ def test_the_fused_learner_learns_the_same_whether_the_partner_is_asked_inside_o
 ) -> None:
     game = {"max_turns": 6, "partner": "linear"}
     inside = learner("fused", game, **CASES[name])
-    stand_in(monkeypatch, BargainingConfig(**game))
+    use_outside_partner(monkeypatch, BargainingConfig(**game))
     outside = learner("fused", game, **CASES[name])
     for _ in range(3):
         one, other = inside.iterate(), outside.iterate()

@@ -1,4 +1,4 @@
-"""A partner of the rules that is asked from outside: whatever it meets has to be the same to the last bit as with the real one."""
+"""A compiled partner asked through the interface of outside partners, such as networks; games are equal to the last bit either way."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.partners.program import outside_program
 
 WITHOUT_MEMORY = ("linear", "random")
-"""Partners of the rules whose replies need nothing that they worked out before."""
+"""Compiled partners whose replies depend on the current state only."""
 
 
-class StandIn:
-    """Says what a partner of the rules would say."""
+class OutsidePartner:
+    """Replies as the compiled partner of a configuration does."""
 
     sampled: ClassVar[bool] = False
 
@@ -28,14 +28,14 @@ class StandIn:
     def programs(self, config: BargainingConfig) -> NDArray[np.void]:
         return outside_program(config)
 
-    def seated(self, batch: BargainingBatch) -> StandIn:
+    def seated(self, batch: BargainingBatch) -> OutsidePartner:
         return self
 
     def reply(self, batch: BargainingBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return self.within.over(batch.state).replies()
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, config: BargainingConfig) -> None:
-    """From now on this game's partner is asked from outside."""
-    partner = StandIn(config)
+def use_outside_partner(monkeypatch: pytest.MonkeyPatch, config: BargainingConfig) -> None:
+    """Replace the game's partner by itself, asked as an outside partner."""
+    partner = OutsidePartner(config)
     monkeypatch.setattr(batch_module, "partner_of", lambda name, options: partner)

@@ -1,4 +1,4 @@
-"""An application for tests to talk to: in this process, or as a server of its own on a free port."""
+"""Servers for tests: the application in this process, a worker in a thread, or `edgeworth serve` as a process."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def in_thread(settings: ServerSettings) -> Iterator[tuple[uvicorn.Server, int]]:
 
 
 @contextlib.contextmanager
-def lodged(folder: Path, **changes: Any) -> Iterator[str]:
-    """The address of such a worker, with a store in a folder of its own."""
+def served_in_thread(folder: Path, **changes: Any) -> Iterator[str]:
+    """The address of a worker in a thread, with its store in a folder."""
     with in_thread(settings_in(folder, port=0, log_requests=False, **changes)) as (_, port):
         yield f"http://127.0.0.1:{port}"
