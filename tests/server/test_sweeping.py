@@ -1,7 +1,8 @@
-"""Sessions that nobody touches are deleted, and what hangs into the application begins and ends with it."""
+"""The application from start to end: idle sessions expire, hooks run in order, and what the start loads is not scanned for garbage."""
 
 from __future__ import annotations
 
+import gc
 import time
 from pathlib import Path
 
@@ -60,6 +61,12 @@ def test_what_was_hung_in_begins_and_ends_in_reverse_order(tmp_path: Path) -> No
     with TestClient(app, base_url="http://localhost"):
         assert told == ["first", "second"] and not app.state.running.draining
     assert told[2:] == ["second ends", "first ends"] and app.state.running.draining
+
+
+def test_what_the_start_has_loaded_is_not_scanned_for_garbage(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)):
+        assert gc.get_freeze_count() > len(gc.get_objects())  # the second counts what is scanned
+    assert gc.get_freeze_count() == 0
 
 
 def test_the_rules_of_every_game_are_loaded_before_the_first_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

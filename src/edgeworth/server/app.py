@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import threading
@@ -103,9 +104,11 @@ def _lifespan(
             await start()
         sweeper = asyncio.create_task(_sweep(settings, sessions, metrics))
         _drain_on_sigterm(running, settings.drain_seconds)
+        gc.freeze()  # a garbage collection that scans everything loaded until now would pause all requests
         try:
             yield
         finally:
+            gc.unfreeze()
             running.draining = True
             sweeper.cancel()
             for stop in reversed(running.stops):
