@@ -1,4 +1,4 @@
-"""Replies that models write, good ones to start from: a hint, a mechanism and a judgement, with the schema of each."""
+"""Replies that models write, good ones to start from: a hint and a mechanism, with the schema of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
 from edgeworth.dialogues.hint_prompt import hint_schema
 from edgeworth.llm.client import Messages
-from edgeworth.protocol import YES_OR_NO, Schema
+from edgeworth.protocol import Schema
 
 EVERY_ACT = np.ones(5, np.int8)
 NO_OFFER_YET = np.array([1, 1, 0, 1, 1], np.int8)
@@ -30,13 +30,11 @@ MECHANISM: dict[str, Any] = {
     "collusion_penalty": 1.5,
     "coalition_policy": "penalize_confirmed",
 }
-JUDGEMENT: dict[str, Any] = {"answer": "yes"}
 
 HINT_SCHEMA = hint_schema(EVERY_ACT, CAPS)
 CASES: dict[str, tuple[Schema[Any], dict[str, Any]]] = {
     "hint": (HINT_SCHEMA, HINT),
     "mechanism": (MECHANISM_SCHEMA, MECHANISM),
-    "judgement": (YES_OR_NO, JUDGEMENT),
 }
 
 

@@ -1,6 +1,6 @@
 """What a model writes is data: a reply becomes a value of its schema, or a rejection with a reason.
 
-`parse_reply` takes hints, mechanisms and judgements the same way: text → exactly one JSON object → the keys of a schema → legality. The
+`parse_reply` takes hints and mechanisms the same way: text → exactly one JSON object → the keys of a schema → legality. The
 result is `Accepted` or `Rejection`, whatever came in; nothing is raised, nothing is clipped and nothing is filled in.
 
 - White space, a code fence and prose around the object are no fault. Braces in prose are prose, unless they begin like an object
@@ -17,7 +17,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
@@ -153,8 +153,6 @@ class Schema(Generic[Value]):
     """The value behind the keys; called only with what has passed every check."""
     legal: Callable[[Values], Rejection | None] = lambda values: None
     """What the rules say at this moment about keys that are each of their kind."""
-    bare: Mapping[str, Value] = field(default_factory=dict)
-    """Whole replies that are understood without JSON; capitals, quotation marks and a full stop do not matter."""
 
     def judge(self, values: Values) -> Rejection | None:
         """The first thing that is wrong with an object, if anything."""
@@ -181,23 +179,13 @@ def _shown(value: Any) -> str:
     return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
 
 
-YES_OR_NO: Schema[bool] = Schema(
-    "judgement", {"answer": one_of(("yes", "no"))}, make=lambda values: values["answer"] == "yes", bare={"yes": True, "no": False}
-)
-"""A judgement, {"answer": "yes"}; the bare word is understood too, since that is how most models answer such a question."""
-
-
 def parse_reply(text: str | None, schema: Schema[Value]) -> Accepted[Value] | Rejection:
     """The value that a reply holds, or why it holds none; `None` is a reply that never came."""
     if text is None:
         return Rejection(Reason.NO_REPLY, f"There is no reply; expected a {schema.name} as one JSON object.")
     if len(text) > MAX_LENGTH:
         return Rejection(Reason.TOO_LONG, f"The reply has {len(text):,} characters; expected at most {MAX_LENGTH:,}.")
-    plain = _unfenced(text)
-    word = plain.strip("\"'`*.! \n").casefold()
-    if word in schema.bare:
-        return Accepted(schema.bare[word])
-    values = _only_object(plain, schema.name)
+    values = _only_object(_unfenced(text), schema.name)
     if isinstance(values, Rejection):
         return values
     return schema.judge(values) or Accepted(schema.make(values))

@@ -56,6 +56,13 @@ def test_a_choice_is_one_of_its_words(name: str) -> None:
     assert reason(**{name: 0}) is Reason.BAD_TYPE
 
 
+def test_a_mistyped_word_gets_a_suggestion() -> None:
+    found = parse_reply(said(MECHANISM, auction_type="second_prise"), MECHANISM_SCHEMA)
+    assert isinstance(found, Rejection) and found.field == "auction_type"
+    assert found.sentence.startswith('auction_type is "second_prise"; expected one of ')
+    assert found.sentence.endswith("Did you mean 'second_price'?")
+
+
 values = st.one_of(
     st.none(),
     st.booleans(),

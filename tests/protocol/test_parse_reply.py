@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from edgeworth.protocol import MAX_DEPTH, MAX_LENGTH, YES_OR_NO, Accepted, Reason, Rejection, Schema, list_of, parse_reply, whole_number
+from edgeworth.protocol import MAX_DEPTH, MAX_LENGTH, Accepted, Reason, Rejection, Schema, list_of, parse_reply, whole_number
 from replies import CASES, EVERY_ACT, HINT, HINT_SCHEMA, said
 
 SHARE = json.dumps(HINT["oA"])
@@ -97,7 +97,7 @@ def test_a_bad_reply_is_rejected_with_its_reason(name: str) -> None:
 
 
 def test_every_reason_has_an_example() -> None:
-    elsewhere = {Reason.UNKNOWN_WORD, Reason.MASKED_ACT}  # of judgements and of hints: below, and in test_hint_reply.py
+    elsewhere = {Reason.UNKNOWN_WORD, Reason.MASKED_ACT}  # in test_mechanism_reply.py and test_hint_reply.py
     assert {reason for reason, *_ in REJECTED.values()} == set(Reason) - elsewhere
 
 
@@ -190,38 +190,6 @@ def test_no_text_of_the_allowed_length_takes_long(name: str, end: str) -> None:
     for schema, _ in CASES.values():
         assert isinstance(parse_reply(text, schema), Rejection)
     assert time.process_time() - begin < 0.5
-
-
-# Judgements
-
-
-@pytest.mark.parametrize("text", ['{"answer": "yes"}', "yes", "Yes.", "YES", ' "yes" ', "**Yes**", "```\nyes\n```"])
-def test_a_judgement_is_an_object_or_the_bare_word(text: str) -> None:
-    assert parse_reply(text, YES_OR_NO) == Accepted(True)
-    assert parse_reply(text.replace("yes", "no").replace("Yes", "No").replace("YES", "NO"), YES_OR_NO) == Accepted(False)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Yes and no.", Reason.NO_JSON),
-        ("Yes, because it asked for everything.", Reason.NO_JSON),
-        ("yes no", Reason.NO_JSON),
-        ("y", Reason.NO_JSON),
-        ("true", Reason.NOT_AN_OBJECT),
-        ('{"answer": "Yes"}', Reason.UNKNOWN_WORD),
-        ('{"answer": "maybe"}', Reason.UNKNOWN_WORD),
-        ('{"answer": true}', Reason.BAD_TYPE),
-        ('{"answer": "yes"} {"answer": "no"}', Reason.SEVERAL_OBJECTS),
-        ('yes {"answer": "no", "sure": true}', Reason.UNKNOWN_KEY),
-    ],
-)
-def test_anything_else_is_no_judgement(text: str, reason: Reason) -> None:
-    assert rejection(text, YES_OR_NO).reason is reason
-
-
-def test_a_word_that_comes_near_is_answered_with_its_neighbour() -> None:
-    assert rejection('{"answer": "yess"}', YES_OR_NO).sentence == "answer is \"yess\"; expected one of yes, no. Did you mean 'yes'?"
 
 
 # Schemas
