@@ -195,6 +195,7 @@ def pocket_table(result: dict[str, Any]) -> str:
         "legal hints": [_score(hints[way]["legality"], True) for way in ways],
         "the same move as the Bayes plan": [_score(hints[way]["same_move"], True) for way in ways],
         "reward, of the plan's": [_score(hints[way]["over_bayes"], True) for way in ways],
+        **{f"reward, of the plan's: {name}": ["", _score(one["over_bayes"], True)] for name, one in result.get("variants", {}).items()},
         "mechanisms requested": [f"{mechanisms[way]['asked']:,}" for way in ways],
         "legal mechanisms": [_score(mechanisms[way]["legality"], True) for way in ways],
         "score R": [_score(mechanisms[way]["score"], True) for way in ways],

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from edgeworth.llm.huggingface import Pocket
-from edgeworth.training.pocket import read_card
+from edgeworth.training.pocket_folder import read_card
 
 ROOT = Path(__file__).resolve().parents[1]
 

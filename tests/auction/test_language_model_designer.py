@@ -24,6 +24,7 @@ from edgeworth.errors import DataError, FallbackUsed, IllegalAction, InvalidOpti
 from edgeworth.games.auction.action import action_of, mechanism_rows
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.market_view import StepHistory
+from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.client import Completion, Failure, Messages, Reply, Sampling, Samplings
 from edgeworth.llm.scripted import Scripted
 from edgeworth.protocol import Reason
@@ -307,3 +308,16 @@ def test_the_pocket_model_always_writes_a_legal_mechanism() -> None:
     wild = LanguageModel(temperature=1.5)
     play(wild, SHORT, 8, seed=3)
     assert wild.counters["posted"]["reply"] == 24
+
+
+def test_a_market_that_the_model_was_not_trained_on_is_noted_in_every_episode_once() -> None:
+    class Carded(Scripted):
+        @property
+        def trained_on(self) -> dict[str, Any]:
+            return {"mechanism": {"n_agents": [3, 12], "rules": [RULES, RULES]}}
+
+    designer = LanguageModel(Carded(said(MECHANISM)), opening=action_of(mechanism_rows([MECHANISM])[0]))
+    for n_agents, notes in ((12, 0), (16, 1), (16, 1)):
+        designer.begin(AuctionConfig(n_agents=n_agents), 1, 0)
+        assert len(designer.assumed) == notes
+    assert "n_agents is 16 (trained on 3 to 12)" in designer.assumed[0]

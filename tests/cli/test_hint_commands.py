@@ -102,7 +102,7 @@ def test_the_partner_may_open_a_given_history(called: Called) -> None:
 
 def test_house_rules_stay_in_force_after_a_given_history(called: Called) -> None:
     words = ("hint", *CONTEXT, "--history", TALKS, "--set", "sudden_end=0.4", "--reply", "?", "--json")
-    assert "the talks may break off, chance 0.4" in told(called(*words))["messages"][1]["content"]
+    assert "the negotiation may break off, chance 0.4" in told(called(*words))["messages"][1]["content"]
 
 
 @pytest.mark.parametrize("provider", ["bayes", "random", "none"])

@@ -20,7 +20,7 @@ from edgeworth.evaluation.auction_figures import draw_designers
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.client import Completion, Failure, Messages, Reply
 from edgeworth.llm.scripted import Scripted
-from edgeworth.training.pocket import market_rules, read_card, write_card
+from edgeworth.training.pocket_folder import market_rules, read_card, write_card
 from replies import MECHANISM, said
 
 Call = Callable[..., Any]

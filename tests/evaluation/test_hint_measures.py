@@ -22,7 +22,7 @@ from edgeworth.evaluation.hint_measures import Adviser, HintMeasure, choose_seed
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.llm.client import Completion, Failure, Messages
 from edgeworth.llm.scripted import Scripted
-from edgeworth.training.pocket_hints import held_out
+from edgeworth.training.pocket_games import held_out
 from replies import HINT, asks_for_everything, said, told
 
 CLASSIC = BargainingConfig.from_options("classic")

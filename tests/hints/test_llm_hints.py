@@ -300,3 +300,40 @@ def test_the_pocket_model_gives_legal_hints() -> None:
     provider.check(batch)
     hints = provider.give(batch, everybody(4))
     assert hints.given.all() and not hints.rejections
+
+
+# What a model was trained on
+
+
+class Carded(Scripted):
+    """A scripted client with the card of a model that knows ten moves, pools of four, and one partner."""
+
+    @property
+    def trained_on(self) -> dict[str, Any]:
+        return {"hint": {"max_turns": [2, 10], "max_count": [1, 4], "accept": [0.3, 0.9], "partner": ["heuristic"]}}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_turns": 12}, "max_turns is 12 (trained on 2 to 10)"),
+        ({"max_count": 5}, "max_count is 5 (trained on 1 to 4)"),
+        ({"partner_options": {"accept": 0.95}}, "accept is 0.95 (trained on 0.3 to 0.9)"),
+        ({"partner": "conceder"}, "partner is 'conceder' (trained on heuristic)"),
+    ],
+    ids=str,
+)
+def test_a_game_that_the_model_was_not_trained_on_is_said_once(
+    quiet: list[warnings.WarningMessage], options: dict[str, Any], words: str
+) -> None:
+    hints = LanguageModelHints(Carded(asks_for_everything))
+    for _ in range(2):
+        hints.check(begun_with(POOL, **options))
+    (told,) = quiet
+    assert told.category is FallbackUsed and words in str(told.message) and str(told.message).count("trained on") == 2
+
+
+def test_within_what_it_was_trained_on_and_without_a_card_nothing_is_said(quiet: list[warnings.WarningMessage]) -> None:
+    LanguageModelHints(Carded(asks_for_everything)).check(begun_with(POOL))
+    LanguageModelHints(Scripted(asks_for_everything)).check(begun_with(POOL, max_turns=50))
+    assert not quiet

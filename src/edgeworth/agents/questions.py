@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -58,6 +58,18 @@ def ask(client: Counted, batch: Sequence[Messages], sampling: Samplings, schemas
             client.counters.rejected(judged.reason.value)
         answers.append(Answer[Value](messages, reply, judged if isinstance(judged, Rejection) else judged.value))
     return answers
+
+
+def outside_training(client: Client, game: str, asked: Mapping[str, float | str]) -> str | None:
+    """What is asked of a model that its training text of this game did not have; None where all is known or it has no card."""
+    strange = []
+    for name, known in client.trained_on.get(game, {}).items():
+        value = asked.get(name, known[0])
+        if isinstance(value, str) and value not in known:
+            strange.append(f"{name} is {value!r} (trained on {', '.join(known)})")
+        elif not isinstance(value, str) and not known[0] <= value <= known[-1]:
+            strange.append(f"{name} is {value:g} (trained on {known[0]:g} to {known[-1]:g})")
+    return f"{client.name} is asked for more than it was trained on: {'; '.join(strange)}" if strange else None
 
 
 def client_name(client: str | None, model: str | None) -> str:

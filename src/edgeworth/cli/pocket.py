@@ -16,6 +16,7 @@ from rich.markup import escape
 from edgeworth.cli.console import command_line, deliver, err, progress, table
 from edgeworth.cli.options import CORES, AsJson, OutFile, Seed, Workers, changed
 from edgeworth.config import config_folder
+from edgeworth.errors import InvalidOption
 
 if TYPE_CHECKING:
     from edgeworth.evaluation.pocket_scores import PocketScores
@@ -28,9 +29,12 @@ Folder = Annotated[Path | None, typer.Option("--model", help="Model folder. Defa
 @app.command("train")
 def train_command(
     config: Annotated[Path | None, typer.Option(help="YAML file of settings. Default: configs/pocket_config.yaml.")] = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Any setting, e.g. --set steps=500 --set corpus.talks=20000.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Any setting, e.g. --set steps=500 --set corpus.negotiations=20000.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of text, weights and order. Default: the settings'.")] = None,
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the model, its card and its log.")] = Path("runs/pocket"),
+    resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder, with its settings.")] = None,
     text: Annotated[Path | None, typer.Option(help="Folder to keep the tokenised text in, or to read it from if it exists.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, …")] = "auto",
     workers: Workers = CORES,
@@ -38,25 +42,38 @@ def train_command(
 ) -> None:
     """Train the pocket model from scratch: write text, train a tokenizer, train the model.
 
-    Takes minutes on a GPU; use pocket_tiny.yaml on a laptop.
+    Takes minutes on a GPU; use pocket_tiny.yaml on a laptop. Ctrl-C saves before it stops.
 
     Example: edgeworth pocket train --config configs/pocket_tiny.yaml --out runs/pocket_tiny
-    """
-    from edgeworth.training.pocket import Trained, load_settings, read_card, save, train
-    from edgeworth.training.pocket_corpus import corpus_at
 
-    settings = load_settings(config or config_folder() / "pocket_config.yaml", changed({}, changes, "steps=500"), seed)
+    Example: edgeworth pocket train --resume runs/pocket_tiny
+    """
+    from edgeworth.training.pocket import Trainer, load_settings, train
+    from edgeworth.training.pocket_corpus import corpus_at
+    from edgeworth.training.pocket_folder import load_state, read_card, save
+
+    state = None
+    if resume is None:
+        settings = load_settings(config or config_folder() / "pocket_config.yaml", changed({}, changes, "steps=500"), seed)
+    elif config is not None or changes or seed is not None:
+        raise InvalidOption("--resume continues with the settings of the run; leave --config, --set and --seed out.")
+    else:
+        out_folder, (settings, state) = resume, load_state(resume)
     with progress() as task:
         corpus = corpus_at(text, settings.corpus, workers, task("text"))
     sizes = ", ".join(f"{len(rows):,} {game} exchanges" for game, rows in corpus.rows.items())
     err.print(f"Text: {sizes}; {len(corpus.tokenizer):,} tokens in the vocabulary.")
     out_folder.mkdir(parents=True, exist_ok=True)
-
-    def keep(trained: Trained) -> dict[str, Any]:
-        return save(out_folder, corpus, trained, settings, command_line())
-
-    with progress() as task:
-        train(corpus, settings, device, out_folder / "training_log.csv", keep, task("training"))
+    trainer = Trainer(corpus, settings, device)
+    if state is not None:
+        trainer.load_state(state)
+        err.print(f"Continuing after {trainer.step:,} of {settings.steps:,} updates.")
+    try:
+        with progress() as task:
+            train(trainer, out_folder / "training_log.csv", lambda: save(out_folder, trainer, command_line()), task("training"))
+    except (KeyboardInterrupt, SystemExit):
+        err.print(f"Saved; continue with: edgeworth pocket train --resume {out_folder}")
+        raise
     card = read_card(out_folder)
     err.print(f"Wrote {out_folder}.")
     deliver(card, _card_page(card), as_json)
@@ -65,7 +82,10 @@ def train_command(
 @app.command("evaluate")
 def evaluate_command(
     model: Folder = None,
-    talks: Annotated[int, typer.Option(min=10, help="Negotiations with held-out contexts, played with and without constraints.")] = 1_000,
+    negotiations: Annotated[
+        int, typer.Option(min=10, help="Negotiations with held-out contexts, played with and without constraints.")
+    ] = 1_000,
+    per_variant: Annotated[int, typer.Option(min=0, help="Negotiations of each variant of the classic game; 0 leaves them out.")] = 400,
     markets: Annotated[int, typer.Option(min=5, help="Markets from the mixture of the stages, played with and without constraints.")] = 100,
     seed: Seed = 0,
     onto_card: Annotated[bool, typer.Option("--onto-card", help="Also write the scores to the model's card.")] = False,
@@ -76,16 +96,16 @@ def evaluate_command(
 
     Replies are free, or constrained to legal ones (called held).
 
-    Example: edgeworth pocket evaluate --talks 200 --markets 20
+    Example: edgeworth pocket evaluate --negotiations 200 --per-variant 50 --markets 20
     """
     from edgeworth.evaluation.pocket_scores import pocket_scores
     from edgeworth.llm.stack import open_client
-    from edgeworth.training.pocket import write_scores
+    from edgeworth.training.pocket_folder import write_scores
 
     options: dict[str, Any] = {} if model is None else {"model": str(model)}
     with open_client("pocket", deadline=math.inf, **options) as client, progress() as task:
         client.check()
-        scores = pocket_scores(client, talks, markets, seed, task("pocket model"))
+        scores = pocket_scores(client, negotiations, per_variant, markets, seed, task("pocket model"))
         name = client.name
     result = {"command": command_line(), "model": name, "seed": seed, "marks": scores.marks(), **asdict(scores)}
     if onto_card:
@@ -96,10 +116,10 @@ def evaluate_command(
 def _scores_page(scores: PocketScores) -> Iterator[RenderableType]:
     found = table("", "free", "held")
     for name, values in scores.summary().items():
-        found.add_row(name.replace("_", " "), *(str(values[way]) for way in ("free", "held")))
+        found.add_row(name.replace("_", " "), *(values.get(way, "") for way in ("free", "held")))
     yield found
     for name, mark in scores.marks().items():
-        yield f"{name.replace('_', ' ')}, free: {mark['found']:.4f}, target {mark['mark']:g}: {'met' if mark['met'] else 'NOT met'}"
+        yield f"{name.replace('_', ' ')}: {mark['found']:.4f}, target {mark['mark']:g}: {'met' if mark['met'] else 'NOT met'}"
 
 
 @app.command("card")
@@ -108,7 +128,7 @@ def card_command(model: Folder = None, as_json: AsJson = False) -> None:
 
     Example: edgeworth pocket card
     """
-    from edgeworth.training.pocket import read_card
+    from edgeworth.training.pocket_folder import read_card
 
     card = read_card(model)
     deliver(card, _card_page(card), as_json)

@@ -109,7 +109,7 @@ def _bargaining_page(tables: list[dict[str, Any]]) -> Iterator[RenderableType]:
 
 def model_label(client: str | None, model: str | None) -> str:
     """The model's name in the table, with the rules it was trained on if its card names other ones than those in force."""
-    from edgeworth.training.pocket import market_rules, read_card
+    from edgeworth.training.pocket_folder import market_rules, read_card
 
     rules = RULES
     if client_name(client, model) == OWN_CLIENT:

@@ -2,7 +2,7 @@
 
 | variable | what it holds |
 |---|---|
-| `rules_str` | what differs from the usual rules, such as a discount or a partner that leaves, or `none` |
+| `rules_str` | what differs from the usual rules, such as a discount or a partner with other thresholds, or `none` |
 | `counts_csv` | the pool: books, hats, balls |
 | `my_utils_csv` | points per unit for the side that asks |
 | `last_partner_act_token` | the other side's last act, NONE before it has spoken |
@@ -18,6 +18,7 @@ the pool, and the hint has zeros there.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,9 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Triple, triple_of
 from edgeworth.games.bargaining.hints import Hint, forbidden
 from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, Move, history_of
-from edgeworth.games.bargaining.partners.heuristic import WalkAway
+from edgeworth.games.bargaining.partners.heuristic import Heuristic, WalkAway
 from edgeworth.games.bargaining.state import VIEW
-from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, END, ITEM_TYPES, PROPOSE, Act
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, BUDGET, END, ITEM_TYPES, PROPOSE, Act
 from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
 from edgeworth.protocol import Kind, Schema, Values, list_of, number, whole_number
 
@@ -42,6 +43,8 @@ REQUIRED = ("counts_csv", "my_utils_csv", "last_offer_csv", "turns")
 """Variables without which no good hint can be given."""
 
 AGREES_FROM = 0.5
+USUAL_MOVES = BargainingConfig().max_turns
+USUAL_THRESHOLDS = (Heuristic().accept, Heuristic().accept_insist)
 MOST_MOVES = 8
 MOST_CHARS = 400
 
@@ -93,18 +96,37 @@ def batch_variables(batch: BargainingBatch, due: NDArray[np.bool_], p: float = A
     return variables
 
 
+def threshold_partner(config: BargainingConfig) -> Heuristic | None:
+    """The options of a partner with two fixed thresholds; None for the others."""
+    kinds = {"heuristic": Heuristic, "walk_away": WalkAway}
+    return kinds[config.partner](**config.partner_options) if config.partner in kinds else None
+
+
 def rules_words(config: BargainingConfig) -> str:
     """How the rules of this game differ from the usual ones."""
-    leaves = WalkAway(**config.partner_options).patience + 1 if config.partner == "walk_away" else 0
+    partner = threshold_partner(config) or Heuristic()
+    leaves = partner.patience + 1 if isinstance(partner, WalkAway) else 0
+    thresholds = partner.accept, partner.accept_insist
     facts = {
+        f"the partner agrees from {thresholds[0]:g} of its points, after INSIST from {thresholds[1]:g}": thresholds != USUAL_THRESHOLDS,
+        "its offers leave me nothing": partner.counter == "keep_all",
         f"the partner leaves at refusal {leaves}": leaves > 0,
+        f"{config.max_turns} moves in all": config.max_turns != USUAL_MOVES,
+        f"the whole pool is worth {BUDGET} points to each side": config.normalize,
         f"every move after the second multiplies a deal by {config.discount:g}": config.discount < 1.0,
-        f"after every move the talks may break off, chance {config.sudden_end:g}": config.sudden_end > 0.0,
+        f"after every move the negotiation may break off, chance {config.sudden_end:g}": config.sudden_end > 0.0,
         f"no deal pays me {config.reservation[AGENT]:g} of my whole pool": config.reservation[AGENT] > 0.0,
         f"INSIST costs me {config.insist_price:g} points": config.insist_price > 0.0,
         "DISAGREE only passes the turn": config.disagree == "passes",
     }
     return "; ".join(fact for fact, holds in facts.items() if holds) or NOTHING
+
+
+def game_facts(config: BargainingConfig, max_count: int) -> dict[str, float | str]:
+    """What a hint depends on beside the state, to be compared with what a model was trained on."""
+    facts: dict[str, float | str] = {"max_count": max_count, "reservation": config.reservation[AGENT]}
+    facts |= {name: getattr(config, name) for name in ("max_turns", "discount", "sudden_end", "insist_price", "contexts", "partner")}
+    return facts | dataclasses.asdict(threshold_partner(config) or Heuristic())
 
 
 def move_words(move: Move | Sequence[Any], counts: Triple, side: int = AGENT) -> str:

@@ -39,7 +39,7 @@ from edgeworth.games.bargaining.hints import HintProvider, Hints
 from edgeworth.games.bargaining.vocabulary import ONGOING
 from edgeworth.llm.client import QUANTILES, Completion, quantile
 from edgeworth.progress import Progress, silent
-from edgeworth.training.pocket_hints import held_out
+from edgeworth.training.pocket_games import held_out
 
 BATCH = 256
 """Episodes played side by side, whose prompts are asked in one call."""

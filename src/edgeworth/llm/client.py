@@ -148,6 +148,11 @@ class Client:
         """The model, as a cache and a report know it: everything that changes replies, except the sampling."""
         raise NotImplementedError
 
+    @property
+    def trained_on(self) -> Mapping[str, Any]:
+        """By game, what its training text had: [least, most] of a number, or names; empty where that is not known."""
+        return {}
+
     def complete(self, batch: Sequence[Messages], sampling: Samplings, within: float | None = None) -> list[Reply]:
         """A reply to every conversation, in order; what is not there after `within` seconds is a failure."""
         raise NotImplementedError
@@ -177,6 +182,10 @@ class Wrapper(Client):
     @property
     def name(self) -> str:
         return self.client.name
+
+    @property
+    def trained_on(self) -> Mapping[str, Any]:
+        return self.client.trained_on
 
     def check(self) -> None:
         self.client.check()

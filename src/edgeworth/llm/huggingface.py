@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 POCKET_FOLDER = Path(__file__).resolve().parents[1] / "checkpoints" / "pocket"
+CARD, TRAINED_ON = "card.json", "trained_on"
+"""The card beside a model that was trained here, and its entry on what the text had, by game."""
 WEIGHTS = "*.safetensors"
 SMALL_FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 """Files beside the weights that decide replies."""
@@ -73,6 +76,15 @@ class HuggingFace(Client):
         else:
             known = self.model if self.revision is None else f"{self.model}@{self.revision}"
         return f"{family}{known}{'' if self.dtype == 'auto' else f' {self.dtype}'}"
+
+    @cached_property
+    def trained_on(self) -> Mapping[str, Any]:
+        """By game, what its training text had, where its card says so."""
+        try:
+            card = json.loads((Path(self.model).expanduser() / CARD).read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # not trained here
+            return {}
+        return dict(card.get(TRAINED_ON, {})) if isinstance(card, dict) else {}
 
     def complete(self, batch: Sequence[Messages], sampling: Samplings, within: float | None = None) -> list[Reply]:
         """A reply to every conversation; the clock of `within` starts when the model is loaded."""

@@ -1,30 +1,29 @@
-"""Training the pocket model, a small Llama that answers the prompts of the two games: settings, training, log, and its folder.
+"""Training the pocket model, a small Llama that answers the prompts of the two games: settings, training, log.
 
-Network and loss are in `pocket_model.py`, the text is `pocket_corpus.py`. Now and then the system message is left out, so that the model
-does not depend on its every word.
+Network and loss are in `pocket_model.py`, the text is `pocket_corpus.py`, the folder `pocket_folder.py`. Now and then the system message
+is left out, so that the model does not depend on its every word.
 """
 
 from __future__ import annotations
 
-import copy
-import json
+import itertools
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from edgeworth.config import load_yaml
-from edgeworth.errors import DataError, InvalidOption, MissingExtra
-from edgeworth.files import csv_text, write_json, write_whole
-from edgeworth.games.auction.vocabulary import RULES
-from edgeworth.llm.huggingface import POCKET_FOLDER
+from edgeworth.errors import InvalidOption, MissingExtra
+from edgeworth.files import csv_text, write_whole
 from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings
 from edgeworth.training.pocket_model import DeviceRows, agreement, batches, build_model, reply_loss, use_plain_causal_attention
+from edgeworth.training.run import stopping_gracefully
 from edgeworth.training.settings import Count
 from edgeworth.validation import build, settings
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import LlamaForCausalLM
 
-CARD = "card.json"
 UNJUDGED = {"hint": 5, "mechanism": 0}
 """Tokens at the end of a reply that do not count when it is compared with the teacher's: how confident a hint is (`0.4}` and the end)."""
 
@@ -81,8 +79,13 @@ def load_settings(path: Path, changes: Mapping[str, Any] | None = None, seed: in
     given, changes = dict(load_yaml(path)), dict(changes or {})
     corpus = {**(given.pop("corpus", None) or {}), **(changes.pop("corpus", None) or {})}
     seeds = {} if seed is None else {"seed": seed}
-    text = build(CorpusSettings, {**corpus, **seeds}, "the corpus")
-    checked: PocketSettings = build(PocketSettings, {**given, **changes, **seeds, "corpus": text}, "the pocket model")
+    return settings_of({**given, **changes, **seeds, "corpus": {**corpus, **seeds}})
+
+
+def settings_of(given: Mapping[str, Any]) -> PocketSettings:
+    """Settings from a mapping, checked."""
+    text = build(CorpusSettings, given.get("corpus", {}), "the corpus")
+    checked: PocketSettings = build(PocketSettings, {**given, "corpus": text}, "the pocket model")
     return checked
 
 
@@ -108,81 +111,119 @@ def learning_rate(step: int, settings: PocketSettings) -> float:
     return settings.learning_rate * float(share)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A trained model, and how it came about."""
+class Trainer:
+    """A model in training: one update at a time, and all that the next update depends on.
 
-    model: LlamaForCausalLM
-    history: list[dict[str, float]]
-    seconds: float
-    device: str
+    The order of the rows and the updates without system message are functions of the seed and the step, so that a run which was stopped
+    goes on as if it had not been.
+    """
 
+    def __init__(self, corpus: Corpus, settings: PocketSettings, device: str = "auto") -> None:
+        try:
+            import torch
+            import transformers  # noqa: F401
+        except ImportError as error:
+            raise MissingExtra("Training the pocket model", "torch and transformers", "llm") from error
+        from edgeworth.llm.local.loading import chosen_device
 
-def train(
-    corpus: Corpus,
-    settings: PocketSettings,
-    device: str = "auto",
-    log: Path | None = None,
-    keep: Callable[[Trained], object] | None = None,
-    progress: Progress = silent,
-) -> Trained:
-    """Train a model on a corpus; the log is written line by line, and `keep` is given the model every so many lines, and at the end."""
-    try:
+        torch.manual_seed(settings.seed)
+        self.corpus, self.settings, self.place = corpus, settings, chosen_device(device)
+        self.model = build_model(settings, corpus.tokenizer)
+        torch.nn.Module.to(self.model, self.place)
+        if self.place.type == "cuda":
+            use_plain_causal_attention(self.model)
+        self.optimizer = make_optimizer(self.model, settings)
+        self.systems = {game: torch.tensor(corpus.systems[game], device=self.place) for game in GAMES}
+        self.rows = {game: DeviceRows.of(corpus.rows[game], self.place) for game in GAMES}
+        self.step, self.seconds = 0, 0.0
+        self.history: list[dict[str, float]] = []
+        self.sums = dict.fromkeys(GAMES, torch.zeros((), device=self.place))
+        self.orders = self._orders()
+
+    def _orders(self) -> dict[str, Iterator[NDArray[np.int64]]]:
+        """The batches of every game from the present step on."""
+        sizes = {"hint": self.settings.hint_rows, "mechanism": self.settings.mechanism_rows}
+        rounds = (batches(self.corpus.rows[game], sizes[game], generator(self.settings.seed, number)) for number, game in enumerate(GAMES))
+        return {game: itertools.islice(order, self.step, None) for game, order in zip(GAMES, rounds, strict=True)}
+
+    def update(self) -> None:
+        """One batch of each game, one step of AdamW."""
         import torch
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("Training the pocket model", "torch and transformers", "llm") from error
-    from edgeworth.llm.local.loading import chosen_device
 
-    torch.manual_seed(settings.seed)
-    place = chosen_device(device)
-    model = build_model(settings, corpus.tokenizer)
-    torch.nn.Module.to(model, place)
-    if place.type == "cuda":
-        use_plain_causal_attention(model)
-    optimizer = make_optimizer(model, settings)
-    pad = corpus.tokenizer.pad_token_id
-    systems = {game: torch.tensor(corpus.systems[game], device=place) for game in GAMES}
-    on_device = {game: DeviceRows.of(corpus.rows[game], place) for game in GAMES}
-    sizes = {"hint": settings.hint_rows, "mechanism": settings.mechanism_rows}
-    orders = {game: batches(corpus.rows[game], sizes[game], generator(settings.seed, number)) for number, game in enumerate(GAMES)}
-    rng, history, began = generator(settings.seed, 9), [], time.perf_counter()
-    sums = dict.fromkeys(GAMES, torch.zeros((), device=place))
-    for step in range(settings.steps):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, settings)
-        for game in GAMES:
-            tokens, wanted = on_device[game].padded(next(orders[game]), pad)
-            bare = step < settings.bare_steps * settings.steps or rng.random() < settings.bare_share
+        settings, model, place = self.settings, self.model, self.place
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(self.step, settings)
+        draws = generator(settings.seed, 9, self.step).random(len(GAMES))
+        for game, draw in zip(GAMES, draws, strict=True):
+            tokens, wanted = self.rows[game].padded(next(self.orders[game]), self.corpus.tokenizer.pad_token_id)
+            bare = self.step < settings.bare_steps * settings.steps or draw < settings.bare_share
             with torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"):
-                loss = reply_loss(model, None if bare else systems[game], tokens, wanted)
+                loss = reply_loss(model, None if bare else self.systems[game], tokens, wanted)
             loss.backward()
-            sums[game] = sums[game] + loss.detach()
+            self.sums[game] = self.sums[game] + loss.detach()
         torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        if (step + 1) % settings.log_every == 0 or step + 1 == settings.steps:
-            line: dict[str, float] = {"step": step + 1, "learning_rate": learning_rate(step, settings)}
-            since = step % settings.log_every + 1
-            line |= {f"{game}_loss": float(sums[game]) / since for game in GAMES}
-            line |= held_out_scores(model, corpus, systems, place)
-            line["seconds"] = time.perf_counter() - began
-            history.append(line)
-            sums = dict.fromkeys(GAMES, torch.zeros((), device=place))
-            if log is not None:
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+
+    def note(self) -> None:
+        """Add a line to the history: losses since the last one, and scores on held-out rows."""
+        import torch
+
+        since = (self.step - 1) % self.settings.log_every + 1
+        line: dict[str, float] = {"step": self.step, "learning_rate": learning_rate(self.step - 1, self.settings)}
+        line |= {f"{game}_loss": float(self.sums[game]) / since for game in GAMES}
+        self.history.append({**line, **held_out_scores(self.model, self.corpus, self.systems, self.place), "seconds": self.seconds})
+        self.sums = dict.fromkeys(GAMES, torch.zeros((), device=self.place))
+
+    @property
+    def hardware(self) -> str:
+        """What it is trained on."""
+        import torch
+
+        return torch.cuda.get_device_name(self.place) if self.place.type == "cuda" else "CPU"
+
+    @property
+    def over(self) -> bool:
+        """Whether the last update has been made."""
+        return self.step >= self.settings.steps
+
+    def state(self) -> dict[str, Any]:
+        """All that the next update depends on, beside text and settings."""
+        kept = {name: getattr(self, name) for name in KEPT}
+        return {**kept, "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on where a run was left."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        for name in KEPT:
+            setattr(self, name, state[name])
+        self.sums = {game: loss.to(self.place) for game, loss in self.sums.items()}
+        self.orders = self._orders()
+
+
+KEPT = ("step", "seconds", "history", "sums")
+"""Attributes of a trainer that are kept as they are."""
+
+
+def train(trainer: Trainer, log: Path, keep: Callable[[], object], progress: Progress = silent) -> None:
+    """Train to the last update; the log is written line by line, and `keep` is called every so many lines, at the end and on Ctrl-C."""
+    settings, began = trainer.settings, time.perf_counter() - trainer.seconds
+    with stopping_gracefully() as stop:
+        while not trainer.over:
+            trainer.update()
+            trainer.seconds = time.perf_counter() - began
+            history = trainer.history
+            if noted := trainer.step % settings.log_every == 0 or trainer.over:
+                trainer.note()
                 write_log(log, history)
-            if keep is not None and (len(history) % settings.keep_every == 0 or step + 1 == settings.steps):
-                keep(Trained(model, history, line["seconds"], device_name(place)))
-        words = f"loss {history[-1]['hint_loss']:.3f} / {history[-1]['mechanism_loss']:.3f}" if history else "training"
-        progress(words, step + 1, settings.steps)
-    return Trained(model, history, time.perf_counter() - began, device_name(place))
-
-
-def device_name(place: torch.device) -> str:
-    """What it was trained on."""
-    import torch
-
-    return torch.cuda.get_device_name(place) if place.type == "cuda" else "CPU"
+            if trainer.over or stop.signal is not None or (noted and len(history) % settings.keep_every == 0):
+                keep()
+            if stop.signal is not None and not trainer.over:
+                stop.leave()
+            words = f"loss {history[-1]['hint_loss']:.3f} / {history[-1]['mechanism_loss']:.3f}" if history else "training"
+            progress(words, trainer.step, settings.steps)
 
 
 def held_out_scores(
@@ -208,58 +249,3 @@ def write_log(path: Path, history: list[dict[str, float]]) -> None:
     """The history so far as CSV."""
     rows = [{key: f"{value:.6g}" for key, value in line.items()} for line in history]
     write_whole(path, csv_text(rows, list(rows[0])).encode())
-
-
-# The folder
-
-
-def save(folder: Path, corpus: Corpus, trained: Trained, settings: PocketSettings, command: str) -> dict[str, Any]:
-    """Keep the model as an ordinary `from_pretrained` folder in half precision, with its card; the card is returned."""
-    import torch
-
-    folder.mkdir(parents=True, exist_ok=True)
-    model = copy.deepcopy(trained.model)
-    model.set_attn_implementation("sdpa")
-    torch.nn.Module.to(model, torch.bfloat16)
-    model.save_pretrained(folder)
-    corpus.tokenizer.save_pretrained(folder)
-    last = trained.history[-1]
-    card = {
-        "what": "A language model of two games, bargaining hints and auction mechanisms, trained from scratch on text that they write.",
-        "what_it_is_not": "A general language model. It knows these two prompts and no other text, English least of all.",
-        "command": command,
-        "rules": {"auction": RULES},
-        "parameters": sum(p.numel() for p in trained.model.parameters()),
-        "settings": asdict(settings),
-        "exchanges": {game: len(corpus.rows[game]) for game in GAMES},
-        "hardware": trained.device,
-        "training_seconds": round(trained.seconds, 1),
-        "held_out": {key: round(value, 4) for key, value in last.items() if "held_out" in key or "agreement" in key},
-    }
-    write_card(folder, card)
-    return card
-
-
-def read_card(folder: Path | None = None) -> dict[str, Any]:
-    """The card of a model that was trained here."""
-    path = (POCKET_FOLDER if folder is None else folder) / CARD
-    try:
-        card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(path, "is no card of a pocket model; `edgeworth pocket train` writes one.") from error
-    return card
-
-
-def market_rules(card: Mapping[str, Any]) -> int:
-    """The rules of the market that a model was trained on; cards without a number are of the first."""
-    return int(card.get("rules", {}).get("auction", 1))
-
-
-def write_scores(folder: Path | None, scores: Mapping[str, Any]) -> None:
-    """Put what was measured onto a model's card."""
-    write_card(POCKET_FOLDER if folder is None else folder, {**read_card(folder), "scores": scores})
-
-
-def write_card(folder: Path, card: Mapping[str, Any]) -> None:
-    """Write a card whole or not at all."""
-    write_json(folder / CARD, card)

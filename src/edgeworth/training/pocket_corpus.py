@@ -24,22 +24,24 @@ from edgeworth.errors import DataError
 from edgeworth.files import write_arrays, write_json
 from edgeworth.llm.prompt import Prompt
 from edgeworth.progress import Progress, silent
-from edgeworth.training import pocket_hints, pocket_mechanisms
-from edgeworth.training.pocket_hints import Example, Negotiations, PlanTable, make_table
+from edgeworth.training import pocket_games, pocket_hints, pocket_mechanisms
+from edgeworth.training.pocket_games import Negotiations
+from edgeworth.training.pocket_hints import Example
 from edgeworth.training.pocket_mechanisms import Markets, Watcher, fit_watcher
 from edgeworth.training.pocket_model import ROLES, Rows, encode, train_tokenizer, turn
+from edgeworth.training.settings import Count
 from edgeworth.validation import settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 GAMES = ("hint", "mechanism")
-JOB_NEGOTIATIONS, JOB_MARKETS = 2_000, 500
+JOB_NEGOTIATIONS, JOB_MARKETS = 240, 500
 """Negotiations and markets of one job; a job is one process's work at a time."""
 MARKET_SEEDS = 2**44
 """The first seed of a market to train on; seeds of evaluations are smaller."""
-LEARNT_FROM = 6_000
-"""Texts of each game that the tokenizer learns from."""
+SAMPLED_JOBS, SAMPLED_SIZE = 160, 12
+"""Jobs of each game, and negotiations or markets of each, that the tokenizer learns from."""
 HELD_OUT_SEED = 2**20
 """Added to a job's number where its contexts are held out."""
 
@@ -48,17 +50,17 @@ HELD_OUT_SEED = 2**20
 class CorpusSettings:
     """How much text, and of what kind."""
 
-    talks: int = 800_000
+    negotiations: int = 800_000
     """Negotiations to play, every state of which is an exchange."""
     markets: int = 16_000
     """Markets to play, every step of which is an exchange."""
-    plans: int | None = None
-    """About so many half-contexts of every game, evenly spread; all by default."""
+    repeats: Count = 4
+    """Negotiations with every half-context that is planned."""
     watched: int = 8_000
     """Markets that the Watcher learns from, three times."""
     random_share: float = 0.06
     """Exchanges that are marked, and whose replies are random."""
-    held_out_talks: int = 6_000
+    held_out_negotiations: int = 6_000
     held_out_markets: int = 500
     vocabulary: int = 1_536
     context: int = 2_048
@@ -75,14 +77,6 @@ class Corpus:
     rows: dict[str, Rows]
     held_out: dict[str, Rows]
     """Rows from contexts and seeds that no row in `rows` comes from."""
-
-
-@dataclass(frozen=True)
-class Teachers:
-    """What the replies come from: plans by the rules they are for, and the Watcher."""
-
-    plans: dict[str, PlanTable]
-    watcher: Watcher
 
 
 @dataclass(frozen=True)
@@ -105,23 +99,18 @@ def system_messages() -> dict[str, str]:
     return {"hint": first(load_hint_prompt(), p=f"{AGREES_FROM:g}"), "mechanism": first(load_design_prompt())}
 
 
-def make_teachers(settings: CorpusSettings, workers: int = 1, progress: Progress = silent) -> Teachers:
-    """Plan every game that is taught, and fit the Watcher."""
-    plans: dict[str, PlanTable] = {}
-    games = {repr(kind.planned()): kind.planned() for kind in pocket_hints.lessons()}
-    for number, (name, config) in enumerate(games.items()):
-        plans[name] = make_table(config, settings.plans, workers)
-        progress("plans", number + 1, len(games))
-    return Teachers(plans, fit_watcher(settings.watched, MARKET_SEEDS + 2**40 + settings.seed, workers))
+def teacher_of_markets(settings: CorpusSettings, workers: int = 1) -> Watcher:
+    """The Watcher, fitted on markets that no row comes from."""
+    return fit_watcher(settings.watched, MARKET_SEEDS + 2**40 + settings.seed, workers)
 
 
 def jobs_of(settings: CorpusSettings, kept_back: bool) -> list[Job]:
     """All the work, largest share first."""
-    negotiations = settings.held_out_talks if kept_back else settings.talks
+    negotiations = settings.held_out_negotiations if kept_back else settings.negotiations
     markets = settings.held_out_markets if kept_back else settings.markets
     jobs: list[Job] = []
     kinds: list[tuple[str, Sequence[Negotiations | Markets], int, int]] = [
-        ("hint", pocket_hints.lessons(), negotiations, JOB_NEGOTIATIONS),
+        ("hint", pocket_games.lessons(), negotiations, JOB_NEGOTIATIONS),
         ("mechanism", pocket_mechanisms.lessons(), markets, JOB_MARKETS),
     ]
     for game, lessons, total, most in kinds:
@@ -133,27 +122,26 @@ def jobs_of(settings: CorpusSettings, kept_back: bool) -> list[Job]:
     return jobs
 
 
-def examples_of(job: Job, teachers: Teachers, settings: CorpusSettings) -> Iterator[Example]:
+def examples_of(job: Job, watcher: Watcher, settings: CorpusSettings) -> Iterator[Example]:
     """The exchanges of one job."""
     place = (settings.seed << 24) + job.number + (HELD_OUT_SEED if job.kept_back else 0)
     random_share = 0.0 if job.kept_back else settings.random_share
     if isinstance(job.lesson, Negotiations):
-        table = teachers.plans[repr(job.lesson.planned())]
-        return pocket_hints.negotiation_examples(job.lesson, table, job.size, place, random_share, job.kept_back)
+        return pocket_hints.negotiation_examples(job.lesson, job.size, settings.repeats, place, random_share, job.kept_back)
     seed = (0 if job.kept_back else MARKET_SEEDS) + place * JOB_MARKETS
-    return pocket_mechanisms.market_examples(job.lesson, teachers.watcher, job.size, seed, random_share)
+    return pocket_mechanisms.market_examples(job.lesson, watcher, job.size, seed, random_share)
 
 
 def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress = silent) -> Corpus:
     """Write all the text: first a little for the tokenizer to learn from, then everything, as tokens."""
-    teachers = make_teachers(settings, workers, progress)
+    watcher = teacher_of_markets(settings, workers)
     jobs, later = jobs_of(settings, kept_back=False), jobs_of(settings, kept_back=True)
     systems = system_messages()
     tokenizer = train_tokenizer(
-        [*systems.values(), *_sample_texts(jobs, teachers, settings)], vocabulary=settings.vocabulary, context=settings.context
+        [*systems.values(), *_sample_texts(jobs, watcher, settings)], vocabulary=settings.vocabulary, context=settings.context
     )
     parts: dict[tuple[str, bool], list[Rows]] = {}
-    with multiprocessing.get_context("fork").Pool(workers, _remember, (teachers, settings, tokenizer)) as pool:
+    with multiprocessing.get_context("fork").Pool(workers, _remember, (watcher, settings, tokenizer)) as pool:
         for done, (job, rows) in enumerate(pool.imap(_write, [*jobs, *later])):
             parts.setdefault((job.game, job.kept_back), []).append(rows)
             progress("text", done + 1, len(jobs) + len(later))
@@ -161,29 +149,26 @@ def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress =
     return Corpus(tokenizer, _heads(tokenizer), taught, kept)
 
 
-def _sample_texts(jobs: list[Job], teachers: Teachers, settings: CorpusSettings) -> Iterator[str]:
-    """Some exchanges of every lesson of both games."""
+def _sample_texts(jobs: list[Job], watcher: Watcher, settings: CorpusSettings) -> Iterator[str]:
+    """Some exchanges of both games, from jobs all over the list."""
     for game in GAMES:
-        first = {repr(job.lesson): job for job in reversed(jobs) if job.game == game}
-        for job in first.values():
-            for number, (user, reply) in enumerate(examples_of(job, teachers, settings)):
-                if number * len(first) >= LEARNT_FROM:
-                    break
-                yield user
-                yield reply
+        there = [job for job in jobs if job.game == game]
+        for job in there[:: -(-len(there) // SAMPLED_JOBS)]:
+            for example in examples_of(dataclasses.replace(job, size=min(job.size, SAMPLED_SIZE)), watcher, settings):
+                yield from example
 
 
 _AT_HAND: dict[str, Any] = {}
 
 
-def _remember(teachers: Teachers, settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast) -> None:
+def _remember(watcher: Watcher, settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast) -> None:
     """In a new process: keep what every job needs."""
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    _AT_HAND.update(teachers=teachers, settings=settings, tokenizer=tokenizer)
+    _AT_HAND.update(watcher=watcher, settings=settings, tokenizer=tokenizer)
 
 
 def _write(job: Job) -> tuple[Job, Rows]:
-    examples = list(examples_of(job, _AT_HAND["teachers"], _AT_HAND["settings"]))
+    examples = list(examples_of(job, _AT_HAND["watcher"], _AT_HAND["settings"]))
     return job, as_rows(examples, _AT_HAND["tokenizer"])
 
 

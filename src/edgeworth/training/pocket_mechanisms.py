@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import CHOICES, FLAGS, HIGHEST, NUMBERS, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.market_view import MarketView, StepHistory
+from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_hints import ANY_REPLY, Example
 
@@ -57,6 +59,13 @@ def lessons() -> list[Markets]:
         *(Markets(0.02, bidders, steps) for bidders, steps in others),
         *(Markets(0.005, bidders, steps, watched=True) for bidders, steps in others),
     ]
+
+
+def trained_on() -> dict[str, list[Any]]:
+    """What the markets have, for the model's card: least and most of a number."""
+    names = ("n_agents", "episode_length")
+    found = {name: [getattr(kind, name) for kind in lessons()] for name in names}
+    return {"rules": [RULES, RULES], **{name: [min(values), max(values)] for name, values in found.items()}}
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from edgeworth.agents.designers.bundled import bundled_mechanism, find_mechanism
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, batch_variables, load_design_prompt
 from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.questions import Answer, ask, ask_once, client_for
+from edgeworth.agents.questions import Answer, ask, ask_once, client_for, outside_training
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import FallbackUsed, IllegalAction, ModelUnavailable, UnknownName
 from edgeworth.games.auction.action import DaedalusAction, mechanism_rows
 from edgeworth.games.auction.batch import Rows, constant_rows
 from edgeworth.games.auction.market_view import MarketView
+from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.client import Client, Failure, Reply, Sampling
 from edgeworth.protocol import Rejection
 from edgeworth.seeding import generator
@@ -116,8 +117,12 @@ class LanguageModel(Designer):
 
     def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         self.check()
+        facts = {"rules": RULES, "n_agents": config.n_agents, "episode_length": config.episode_length}
+        outside = outside_training(self.client, "mechanism", facts)
+        self.assumed = () if outside is None else (outside,)
         if isinstance(self._given_opening, str):
-            self.opening, self.assumed = find_mechanism(self._given_opening, config.n_agents)
+            self.opening, notes = find_mechanism(self._given_opening, config.n_agents)
+            self.assumed += notes
         self._episode_seed, self.verdicts = seed, ()
 
     def design(self, view: MarketView) -> Rows:

@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.hints.advice import hints_of
 from edgeworth.agents.hints.plan_tree import Place, PlanTree
-from edgeworth.agents.questions import Answer, ask, ask_once, client_for
+from edgeworth.agents.questions import Answer, ask, ask_once, client_for, outside_training
 from edgeworth.dialogues.hint_prompt import (
     AGREES_FROM,
     batch_variables,
+    game_facts,
     hint_schema,
     hint_variables,
     legal_json_schema,
@@ -106,7 +107,10 @@ class LanguageModelHints:
     negotiations that agree in these (`plan_tree.py`)."""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of the client (`base_url`, `timeout`, …) and of asking again (`attempts`, `deadline`)."""
-    _warned: bool = field(default=False, init=False, repr=False)
+    _is_missing: bool = field(default=False, init=False, repr=False)
+    """Whether it was said that hints are missing."""
+    _is_outside: bool = field(default=False, init=False, repr=False)
+    """Whether it was said that the game is not what the model was trained on."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.p <= 1.0:
@@ -162,7 +166,9 @@ class LanguageModelHints:
         except ModelUnavailable as error:
             if error.reason not in PASSES_BY_ITSELF:
                 raise
-            self._warn(str(error))
+            self._warn(f"{error}{self._neutral}")
+        if (note := outside_training(self.asked, "hint", game_facts(batch.config, batch.max_count))) is not None:
+            self._warn(f"{note}. Its hints may be poor; this is said once.", "_is_outside")
 
     def give(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
         if self.as_plan:
@@ -210,7 +216,7 @@ class LanguageModelHints:
         answers = ask(self.asked, batch, [self._sampling_of(moment) for moment in moments], schemas)
         for answer in answers:
             if isinstance(answer.reply, Failure):
-                self._warn(answer.reply.message)
+                self._warn(f"{answer.reply.message}{self._neutral}")
         return answers
 
     def _sampling_of(self, moment: Moment) -> Sampling:
@@ -223,15 +229,15 @@ class LanguageModelHints:
             self._samplings[key] = dataclasses.replace(self._unconstrained, json_schema=schema)
         return self._samplings[key]
 
-    def _warn(self, what: str) -> None:
-        """Warn once that hints are missing."""
-        if not self._warned:
-            object.__setattr__(self, "_warned", True)
-            warnings.warn(
-                f"{what} Where {self.asked.name} does not answer, hints are neutral and counted as no_reply; this is said once.",
-                FallbackUsed,
-                stacklevel=4,
-            )
+    @property
+    def _neutral(self) -> str:
+        return f" Where {self.asked.name} does not answer, hints are neutral and counted as no_reply; this is said once."
+
+    def _warn(self, what: str, mark: str = "_is_missing") -> None:
+        """Warn once of each kind."""
+        if not getattr(self, mark):
+            object.__setattr__(self, mark, True)
+            warnings.warn(what, FallbackUsed, stacklevel=4)
 
     def close(self) -> None:
         """Close connections and files."""
