@@ -1,4 +1,7 @@
-"""nginx in front of the server, with docker/nginx.conf: games work through it, slow and oversized requests do not reach the server."""
+"""nginx in front of the server, with docker/nginx.conf: games work through it, slow and oversized requests do not.
+
+The clients that have to be timed out run together, in the fixture `slow_clients`; each test then looks at one of them.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,15 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import orjson
 import pytest
 import uvicorn
+from benchmarks.load import frame
 from benchmarks.server_process import free_port
 
 from edgeworth.client import RemoteGame
@@ -37,11 +43,25 @@ http {{
     include {folder}/edgeworth.conf;
 }}
 """
-HEADER_SECONDS = BODY_SECONDS = SEND_SECONDS = 10.0
+SECONDS = 10.0
+"""All timeouts of the configuration."""
 GET = b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
 POST = b"POST /step HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+GET_FIGURE = b"GET /plots/results/large.png HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+FIGURE = bytes(range(250)) * 24_000
+"""Six megabytes: more than the kernel buffers for a client that does not read."""
 MANY = 200
 """Answers of about a hundred kilobytes each: more than all buffers between here and there hold."""
+SLOW_SENDERS = {
+    "silent": (b"", b""),
+    "headers": (b"GET /health HTTP/1.1\r\nhost: localhost\r\nx: ", b"a"),
+    "headers of a second request": (b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nGET /health HTTP/1.1\r\nx: ", b"a"),
+    "body": (POST + b'content-length: 100\r\n\r\n{"session_id"', b""),
+}
+"""What a client sends at once, and then every half second."""
+UPGRADE = b"upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+EPISODE = 1_000
+"""Steps of about five kilobytes each."""
 
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 
@@ -77,8 +97,15 @@ def nginx(folder: Path, server_port: int) -> Iterator[int]:
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[uvicorn.Server, int]]:
     """A server, and the port of nginx in front of it."""
     folder = tmp_path_factory.mktemp("nginx")
-    with in_thread(settings_in(folder, port=0, log_requests=False)) as (server, server_port), nginx(folder, server_port) as port:
-        yield server, port
+    results = folder / "results"
+    results.mkdir()
+    (results / "large.png").write_bytes(FIGURE)
+    settings = settings_in(folder, port=0, log_requests=False, results=str(results))
+    with in_thread(settings) as (server, server_port):
+        for listening in server.servers[0].sockets:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # nginx has to hold an unread answer, not the kernel
+        with nginx(folder, server_port) as port:
+            yield server, port
 
 
 def test_a_session_over_http_works_through_the_proxy(proxied: tuple[uvicorn.Server, int]) -> None:
@@ -147,23 +174,94 @@ def unread(port: int) -> bytes:
     """What a client gets that asks much and begins to read only after its time."""
     with connected(port) as line:
         line.sendall(GET * MANY)
-        time.sleep(SEND_SECONDS + 5.0)
+        time.sleep(SECONDS + 5.0)
         return read_to_the_end(line)
 
 
-def test_slow_and_unreading_clients_are_cut_off_while_others_are_served(proxied: tuple[uvicorn.Server, int]) -> None:
+def unread_socket(port: int) -> bytes:
+    """What a WebSocket client gets that makes the steps of two episodes and begins to read only after its time."""
+    begin = frame(orjson.dumps({"type": "reset", "data": {"episode_length": EPISODE, "seed": 1}}))
+    step = frame(orjson.dumps({"type": "step", "data": MECHANISM}))
+    with connected(port) as line:
+        line.sendall(b"GET /ws HTTP/1.1\r\nhost: localhost\r\n" + UPGRADE + b"\r\n")
+        assert line.recv(65_536).startswith(b"HTTP/1.1 101 ")
+        with contextlib.suppress(ConnectionError):
+            line.sendall((begin + step * EPISODE) * 2)
+        time.sleep(SECONDS + 5.0)
+        return read_to_the_end(line)
+
+
+def read_steadily(port: int) -> bytes:
+    """What a client gets that reads a large answer for longer than any timeout, a piece at a time."""
+    with connected(port) as line:
+        line.sendall(GET_FIGURE)
+        heard, began = bytearray(), time.monotonic()
+        while chunk := line.recv(65_536):
+            heard += chunk
+            time.sleep(max(0.0, began + (SECONDS + 2.0) * len(heard) / len(FIGURE) - time.monotonic()))
+    assert time.monotonic() - began > SECONDS + 1.0
+    return bytes(heard)
+
+
+@dataclass
+class SlowClients:
+    """Clients that are slow all at once, and what the others saw meanwhile."""
+
+    senders: dict[str, Future[float]]
+    readers: dict[str, Future[bytes]]
+    server_tasks: int
+    health: int
+
+
+@pytest.fixture(scope="module")
+def slow_clients(proxied: tuple[uvicorn.Server, int]) -> Iterator[SlowClients]:
     server, port = proxied
-    assert httpx.get(f"http://localhost:{port}/openapi.json", timeout=30.0).status_code == 200
-    with ThreadPoolExecutor() as pool:
-        silent = pool.submit(trickled, port, b"", b"")
-        headers = pool.submit(trickled, port, b"GET /health HTTP/1.1\r\nhost: localhost\r\nx: ", b"a")
-        body = pool.submit(trickled, port, POST + b'content-length: 100\r\n\r\n{"session_id"', b"")
-        reader = pool.submit(unread, port)
+    assert httpx.get(f"http://localhost:{port}/openapi.json", timeout=30.0).status_code == 200  # the first is slow to make
+    with ThreadPoolExecutor(len(SLOW_SENDERS) + 3) as pool:
+        senders = {name: pool.submit(trickled, port, *what) for name, what in SLOW_SENDERS.items()}
         time.sleep(1.0)
-        assert len(server.server_state.tasks) <= 1  # of the four, at most the one that does not read has reached the server
-        assert httpx.get(f"http://localhost:{port}/health").status_code == 200
-        assert HEADER_SECONDS - 1.0 < silent.result(60.0) < HEADER_SECONDS + 10.0
-        assert HEADER_SECONDS - 1.0 < headers.result(60.0) < HEADER_SECONDS + 10.0
-        assert BODY_SECONDS - 1.0 < body.result(60.0) < BODY_SECONDS + 10.0
-        assert reader.result(90.0).count(b"HTTP/1.1 200 ") < MANY
-    assert httpx.get(f"http://localhost:{port}/health").status_code == 200
+        tasks = len(server.server_state.tasks)
+        readers = {each.__name__: pool.submit(each, port) for each in (unread, unread_socket, read_steadily)}
+        time.sleep(1.0)
+        yield SlowClients(senders, readers, tasks, httpx.get(f"http://localhost:{port}/health", timeout=5.0).status_code)
+
+
+@pytest.mark.parametrize("name", SLOW_SENDERS)
+def test_a_client_that_sends_slowly_is_cut_off(slow_clients: SlowClients, name: str) -> None:
+    assert SECONDS - 1.0 < slow_clients.senders[name].result(60.0) < SECONDS + 10.0
+
+
+def test_requests_that_are_not_complete_do_not_reach_the_server(slow_clients: SlowClients) -> None:
+    assert slow_clients.server_tasks == 0
+
+
+def test_others_are_served_meanwhile(slow_clients: SlowClients) -> None:
+    assert slow_clients.health == 200
+
+
+def test_a_client_that_does_not_read_is_cut_off(slow_clients: SlowClients) -> None:
+    assert slow_clients.readers["unread"].result(90.0).count(b"HTTP/1.1 200 ") < MANY
+
+
+def test_a_socket_whose_client_does_not_read_is_closed(slow_clients: SlowClients, proxied: tuple[uvicorn.Server, int]) -> None:
+    assert slow_clients.readers["unread_socket"].result(90.0).count(b'"reward"') < 2 * EPISODE
+    until = time.monotonic() + 10.0
+    while "edgeworth_sockets 0.0" not in (text := httpx.get(f"http://localhost:{proxied[1]}/metrics").text):
+        assert time.monotonic() < until, text
+        time.sleep(0.05)
+
+
+def test_a_client_that_reads_slowly_but_steadily_gets_everything(slow_clients: SlowClients) -> None:
+    assert slow_clients.readers["read_steadily"].result(90.0).endswith(b"\r\n\r\n" + FIGURE)
+
+
+def test_an_answer_that_is_not_read_yet_does_not_occupy_the_server(proxied: tuple[uvicorn.Server, int]) -> None:
+    server, port = proxied
+    with connected(port) as line:
+        line.sendall(GET_FIGURE)
+        line.recv(1, socket.MSG_PEEK)  # the answer has begun
+        until = time.monotonic() + 5.0
+        while server.server_state.tasks and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not server.server_state.tasks
+        assert read_to_the_end(line).endswith(b"\r\n\r\n" + FIGURE)
