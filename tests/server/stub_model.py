@@ -5,19 +5,27 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from edgeworth.errors import ModelUnavailable
 from edgeworth.llm.client import Client, Completion, Messages, Reply, Samplings, TokenLogprob
 
 
 class Stub(Client):
-    def __init__(self, text: str = "{}", seconds: float = 0.0, log: str | None = None, missing: bool = False) -> None:
+    def __init__(
+        self, text: str = "{}", seconds: float = 0.0, log: str | None = None, missing: bool = False, knows: Mapping[str, Any] | None = None
+    ) -> None:
         self.text, self.seconds, self.log, self.missing = text, seconds, log, missing
+        self.knows = knows or {}
 
     @property
     def name(self) -> str:
         return "stub"
+
+    @property
+    def trained_on(self) -> Mapping[str, Any]:
+        return self.knows
 
     def check(self) -> None:
         if self.missing:

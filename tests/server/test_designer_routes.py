@@ -221,6 +221,14 @@ def test_the_model_answers_for_itself_with_its_confidence(tmp_path: Path, monkey
         assert [line.partition(":")[0] for line in assumed] == ["n_agents", "population_proxies", "current_mechanism"]
 
 
+def test_a_market_that_the_model_was_not_trained_on_is_named_in_the_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(monkeypatch, text=json.dumps(MECHANISM), knows={"mechanism": {"n_agents": [3, 6]}})
+    with client_of(settings_in(tmp_path)) as client:
+        opened(client)
+        (note,) = client.post("/api/design", json={"session_id": "demo", "designer": "language_model"}).json()["assumed"]
+        assert "n_agents is 8 (trained on 3 to 6)" in note
+
+
 def test_an_illegal_mechanism_of_a_model_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps({**MECHANISM, "reserve_price": 7}))
     with client_of(settings_in(tmp_path)) as client:

@@ -84,9 +84,9 @@ def evaluate_command(
     model: Folder = None,
     negotiations: Annotated[
         int, typer.Option(min=10, help="Negotiations with held-out contexts, played with and without constraints.")
-    ] = 1_000,
-    per_variant: Annotated[int, typer.Option(min=0, help="Negotiations of each variant of the classic game; 0 leaves them out.")] = 400,
-    markets: Annotated[int, typer.Option(min=5, help="Markets from the mixture of the stages, played with and without constraints.")] = 100,
+    ] = 600,
+    per_variant: Annotated[int, typer.Option(min=0, help="Negotiations of each variant of the classic game; 0 leaves them out.")] = 300,
+    markets: Annotated[int, typer.Option(min=5, help="Markets from the mixture of the stages, played with and without constraints.")] = 60,
     seed: Seed = 0,
     onto_card: Annotated[bool, typer.Option("--onto-card", help="Also write the scores to the model's card.")] = False,
     out_file: OutFile = None,

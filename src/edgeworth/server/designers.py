@@ -278,7 +278,8 @@ class ModelWorker(Worker[KnownMarket, Design]):
             reason, sentence = answer.verdict.reason.value, answer.verdict.sentence
             message = f"The model wrote no legal mechanism ({reason}): {sentence}"
             return Refused(502, "no_mechanism", message, "Ask again, or ask another designer.", who=LANGUAGE_MODEL, reason=reason)
-        return Design(answer.verdict, tuple(market.unknown()), confidence(answer.reply), answer.reply.model or None)
+        assumed = (*market.unknown(), *self.designer.outside_training(market.config()))
+        return Design(answer.verdict, assumed, confidence(answer.reply), answer.reply.model or None)
 
 
 def confidence(reply: Completion) -> float | None:

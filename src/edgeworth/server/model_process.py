@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -39,6 +39,8 @@ class ModelProcess:
     def __init__(self, name: str, make_client: Callable[[], Client]) -> None:
         """`make_client` is pickled and called in the process; `name` is shown until the model is loaded and has its own."""
         self.name, self.make_client = name, make_client
+        self.trained_on: Mapping[str, Any] = {}
+        """What the model was trained on, once it is loaded."""
         self.starts = 0
         """How often a process was started."""
         self._process: SpawnProcess | None = None
@@ -86,7 +88,7 @@ class ModelProcess:
         process.start()
         theirs.close()
         self._process, self.starts = process, self.starts + 1
-        self.name = self._call(None, LOAD_SECONDS, "while it was loading")
+        self.name, self.trained_on = self._call(None, LOAD_SECONDS, "while it was loading")
         self._is_loaded = True
 
     def _call(self, request: Any, seconds: float, when: str) -> Any:
@@ -132,7 +134,7 @@ def serve(pipe: Connection, make_client: Callable[[], Client]) -> None:
         os.nice(NICENESS)
     try:
         client, error = _tried(_loaded, make_client)
-        pipe.send((client and client.name, error))
+        pipe.send((client and (client.name, client.trained_on), error))
         while client is not None:
             pipe.send(_tried(client.complete, *pipe.recv()))
     except (EOFError, OSError):
@@ -168,6 +170,10 @@ class ProcessClient(Client):
     @property
     def name(self) -> str:
         return self.process.name
+
+    @property
+    def trained_on(self) -> Mapping[str, Any]:
+        return self.process.trained_on
 
     def complete(self, batch: Sequence[Messages], sampling: Samplings, within: float | None = None) -> list[Reply]:
         stop_at = self.stop_at if within is None else time.monotonic() + within

@@ -117,13 +117,17 @@ class LanguageModel(Designer):
 
     def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         self.check()
-        facts = {"rules": RULES, "n_agents": config.n_agents, "episode_length": config.episode_length}
-        outside = outside_training(self.client, "mechanism", facts)
-        self.assumed = () if outside is None else (outside,)
+        self.assumed = self.outside_training(config)
         if isinstance(self._given_opening, str):
             self.opening, notes = find_mechanism(self._given_opening, config.n_agents)
             self.assumed += notes
         self._episode_seed, self.verdicts = seed, ()
+
+    def outside_training(self, config: AuctionConfig) -> tuple[str, ...]:
+        """A note where the market is not of the kind that the model was trained on."""
+        facts = {"rules": RULES, "n_agents": config.n_agents, "episode_length": config.episode_length}
+        note = outside_training(self.client, "mechanism", facts)
+        return () if note is None else (note,)
 
     def design(self, view: MarketView) -> Rows:
         answers = self.ask(batch_variables(view, self.remembers), self._seeds(view))
