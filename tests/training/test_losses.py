@@ -14,6 +14,7 @@ from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.games.bargaining.vocabulary import AGREE, DISAGREE
 from edgeworth.training.fused.returns import RunningBaseline
+from edgeworth.training.game_learner import minibatches
 from edgeworth.training.ppo import PPO, advantages_of, explained_variance, normalised, ppo_loss, value_loss_of
 from edgeworth.training.reinforce import Reinforce, reinforce_loss, returns_of
 from edgeworth.training.settings import PPOSettings, ReinforceSettings
@@ -192,7 +193,7 @@ def test_every_sample_is_used_once_in_every_pass() -> None:
     learner = PPO(GAME, PPOSettings(**SMALL), network(), seed=1)
     learner.samples.returns.copy_(torch.arange(240.0).view(20, 12))
     order = torch.from_numpy(np.random.default_rng(0).permutation(240))
-    parts = [Samples(*part).returns for part in learner.samples.minibatches(order, 50)]
+    parts = [Samples(*part).returns for part in minibatches(learner.samples, order, 50)]
     assert [len(part) for part in parts] == [50, 50, 50, 50, 40]
     assert sorted(torch.cat(parts).tolist()) == list(range(240)) and torch.cat(parts).tolist() == order.tolist()
 

@@ -1,4 +1,4 @@
-"""The negotiating network in torch: a tanh trunk, masked heads for the act and the share, and the value.
+"""Networks in torch: a tanh trunk with heads and the value, and the negotiating one, with masked heads for the act and the share.
 
 A move is an act and, where the act states one (PROPOSE, INSIST, END), a share of three numbers. Its probability is that of the act, times
 those of the three numbers where they are stated: numbers that are not stated are no part of the move. What is illegal is masked before the
@@ -10,15 +10,16 @@ Parameters have the names and the order of `PolicyShape.tensors()`, so that one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from edgeworth.agents.policy_layout import ACTS, PolicyShape
+from edgeworth.agents.policy_layout import ACTS, PolicyShape, TrunkShape
 from edgeworth.games.bargaining.legality import STATES_SHARE
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES
 
@@ -47,16 +48,58 @@ class Entropies(NamedTuple):
     move: Tensor
     """Of the whole move: that of the act, and those of the numbers as often as they are stated."""
 
+    @property
+    def parts(self) -> tuple[Tensor, Tensor]:
+        """Of the act, and of all three numbers."""
+        return self.act, self.shares.sum(1)
 
-class Policy(nn.Module):
-    """What is read of situations in, an outlook out; item types stay in the order in which they are read."""
 
-    def __init__(self, shape: PolicyShape, parameters: NDArray[np.float32] | None = None) -> None:
+class Network(nn.Module):
+    """A trunk and its heads; a game says what the heads mean.
+
+    A subclass has `forward` (situations to an outlook, which has `values`), `sample` (moves drawn by uniform numbers), `log_prob` (of
+    moves) and `entropies` (`move`, the whole, and `parts`, two tensors, for which `parts` of the class has the names in the log).
+    """
+
+    parts: ClassVar[tuple[str, str]]
+    sample: Callable[..., tuple[Tensor, ...]]
+    log_prob: Callable[..., Tensor]
+    entropies: Callable[..., Any]
+
+    def __init__(self, shape: TrunkShape) -> None:
         super().__init__()
         self.shape = shape
         widths = [shape.inputs, *[shape.hidden] * shape.layers]
         self.trunk = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
         self.heads = nn.Linear(widths[-1], shape.heads)
+
+    def outputs(self, inputs: Tensor) -> Tensor:
+        """All logits and, last, the value, (B, heads)."""
+        hidden = inputs
+        for layer in self.trunk:
+            hidden = torch.tanh(layer(hidden))
+        found: Tensor = self.heads(hidden)
+        return found
+
+    def vector(self) -> NDArray[np.float32]:
+        """A copy of all parameters as the flat vector of the layout."""
+        return torch.cat([self.get_parameter(name).detach().flatten() for name in self.shape.tensors()]).cpu().numpy()
+
+    @torch.no_grad()
+    def load_vector(self, vector: NDArray[np.float32]) -> None:
+        """Take over all parameters from a flat vector."""
+        for name, values in self.shape.split(vector).items():
+            self.get_parameter(name).copy_(torch.from_numpy(values))
+
+
+class Policy(Network):
+    """What is read of situations in, an outlook out; item types stay in the order in which they are read."""
+
+    shape: PolicyShape
+    parts = ("entropy_act", "entropy_share")
+
+    def __init__(self, shape: PolicyShape, parameters: NDArray[np.float32] | None = None) -> None:
+        super().__init__(shape)
         self.register_buffer("states_share", torch.tensor(STATES_SHARE, dtype=torch.float32), persistent=False)
         self.register_buffer("units", torch.arange(shape.units + 1), persistent=False)
         self.states_share: Tensor
@@ -66,10 +109,7 @@ class Policy(nn.Module):
 
     def forward(self, features: Tensor, legal: Tensor, caps: Tensor) -> Outlook:
         """The outlook for situations with these legal acts (B, 5) and pools (B, 3)."""
-        hidden = features
-        for layer in self.trunk:
-            hidden = torch.tanh(layer(hidden))
-        heads = self.heads(hidden)
+        heads = self.outputs(features)
         acts = heads[:, :ACTS].masked_fill(legal == 0, NEVER)
         shares = heads[:, ACTS:-1].view(-1, ITEM_TYPES, self.shape.units + 1)
         shares = shares.masked_fill(self.units > caps[:, :, None], NEVER)
@@ -92,16 +132,6 @@ class Policy(nn.Module):
         """Moves drawn with four numbers in [0, 1) each, (B, 4): acts, and shares within the pool, zeros where the act states none."""
         acts = draw(outlook.acts, uniforms[:, 0])
         return acts, draw(outlook.shares, uniforms[:, 1:]) * self.states_share[acts].long()[:, None]
-
-    def vector(self) -> NDArray[np.float32]:
-        """A copy of all parameters as the flat vector of the layout."""
-        return torch.cat([self.get_parameter(name).detach().flatten() for name in self.shape.tensors()]).cpu().numpy()
-
-    @torch.no_grad()
-    def load_vector(self, vector: NDArray[np.float32]) -> None:
-        """Take over all parameters from a flat vector."""
-        for name, values in self.shape.split(vector).items():
-            self.get_parameter(name).copy_(torch.from_numpy(values))
 
 
 def entropy(log_probs: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
-"""Where every number of a negotiating network stands: one flat vector of parameters, shared by all that train or play it.
+"""Where every number of a network stands: one flat vector of parameters, shared by all that train or play it.
 
-The network is a trunk of equal tanh layers and one matrix of heads over it: logits of the five acts, logits of 0 to `units` units for each
-of the three item types, and the value. The torch module, the compiled trainer and a checkpoint all read the same vector, so a network
-moves between them without translation.
+A network is a trunk of equal tanh layers and one matrix of heads over it. A negotiating network has logits of the five acts, logits of 0 to
+`units` units for each of the three item types, and the value. The torch module, the compiled trainer and a checkpoint all read the same
+vector, so a network moves between them without translation.
 """
 
 from __future__ import annotations
@@ -31,30 +31,24 @@ TRUNK_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Scales of the orthogonal first weights (Engstrom et al. 2020, Andrychowicz et al. 2021)."""
 
 
-@settings
-class PolicyShape:
-    """The sizes of a network; two networks of the same shape have the same vector."""
+class TrunkShape:
+    """A trunk of equal tanh layers and one matrix of heads over it; a game says how wide they are.
 
-    features: Annotated[int, Field(ge=1)] = BASE_FEATURES
-    """What is seen: the base features, and those of a hint where there is one."""
-    units: Annotated[int, Field(ge=1)] = 4
-    """Most units of an item type in the pool."""
-    hidden: Annotated[int, Field(ge=1)] = 64
-    """Units of a trunk layer."""
-    layers: Annotated[int, Field(ge=1)] = 2
-    """Trunk layers."""
-    reading: Reading = "plain"
-    """In which order, and how finely, the features are read."""
+    Two networks of the same shape have the same vector.
+    """
+
+    hidden: int
+    layers: int
 
     @property
     def inputs(self) -> int:
-        """Inputs of the network: the features, and the knots of a fine reading."""
-        return self.features + (self.reading == "fine") * (ITEM_TYPES * (self.units + 1 + POINT_KNOTS) + TIME_KNOTS)
+        """Inputs of the network."""
+        raise NotImplementedError
 
     @property
     def logits(self) -> int:
-        """Acts, then the units of each item type in turn."""
-        return ACTS + ITEM_TYPES * (self.units + 1)
+        """Logits of all heads."""
+        raise NotImplementedError
 
     @property
     def heads(self) -> int:
@@ -87,7 +81,33 @@ class PolicyShape:
         return views
 
 
-def first_parameters(shape: PolicyShape, seed: int) -> NDArray[np.float32]:
+@settings
+class PolicyShape(TrunkShape):
+    """The sizes of a negotiating network."""
+
+    features: Annotated[int, Field(ge=1)] = BASE_FEATURES
+    """What is seen: the base features, and those of a hint where there is one."""
+    units: Annotated[int, Field(ge=1)] = 4
+    """Most units of an item type in the pool."""
+    hidden: Annotated[int, Field(ge=1)] = 64
+    """Units of a trunk layer."""
+    layers: Annotated[int, Field(ge=1)] = 2
+    """Trunk layers."""
+    reading: Reading = "plain"
+    """In which order, and how finely, the features are read."""
+
+    @property
+    def inputs(self) -> int:
+        """Inputs of the network: the features, and the knots of a fine reading."""
+        return self.features + (self.reading == "fine") * (ITEM_TYPES * (self.units + 1 + POINT_KNOTS) + TIME_KNOTS)
+
+    @property
+    def logits(self) -> int:
+        """Acts, then the units of each item type in turn."""
+        return ACTS + ITEM_TYPES * (self.units + 1)
+
+
+def first_parameters(shape: TrunkShape, seed: int) -> NDArray[np.float32]:
     """Orthogonal weights, zero biases; heads of the policy nearly zero, so that play begins nearly uniform over what is legal."""
     vector = np.zeros(shape.size, np.float32)
     views = shape.split(vector)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.network.player import NetworkPlayer
-from edgeworth.agents.policy_layout import PolicyShape
+from edgeworth.agents.policy_layout import PolicyShape, TrunkShape
 from edgeworth.errors import DataError
 from edgeworth.runlog import Checkpoint, read_checkpoint
 
@@ -58,7 +58,7 @@ def read_network(path: str | Path) -> Network:
     return Network(shape, network_vector(checkpoint, shape, path), facts)
 
 
-def network_vector(checkpoint: Checkpoint, shape: PolicyShape, path: str | Path) -> NDArray[np.float32]:
+def network_vector(checkpoint: Checkpoint, shape: TrunkShape, path: str | Path) -> NDArray[np.float32]:
     """The flat parameters in a checkpoint, which must hold a network of this shape."""
     wanted = shape.tensors()
     found = {name: array.shape for name, array in checkpoint.tensors.items() if name in wanted}

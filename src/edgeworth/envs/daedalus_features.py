@@ -33,7 +33,7 @@ from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.files import write_json
 from edgeworth.games.auction.action import CHOICES, FIELDS, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch
-from edgeworth.games.auction.market_view import FIELD_COLUMNS, FIELD_LIMITS, RECENT_STEPS, SEEN, SEEN_COLUMNS, StepHistory
+from edgeworth.games.auction.market_view import FIELD_COLUMNS, FIELD_LIMITS, RECENT_STEPS, SEEN, SEEN_COLUMNS, MarketView, StepHistory
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.seeding import generator
 
@@ -88,17 +88,28 @@ def clock_of(share: NDArray[np.float64], episode_length: int, n_agents: int) -> 
 
 def features_of(markets: DesignedMarkets) -> NDArray[np.float32]:
     """The features of every market."""
-    config, size = markets.config, markets.batch.size
+    return line_features(markets.lines, markets.steps, markets.config.episode_length, markets.config.n_agents)
+
+
+def view_features(view: MarketView) -> NDArray[np.float32]:
+    """The features of every market in a view."""
+    lines = np.concatenate([view.recent, view.recent_proxies, view.recent_mechanisms], axis=2)
+    return line_features(lines, np.full(view.size, view.round_number), view.episode_length, view.n_agents)
+
+
+def line_features(lines: NDArray[np.float64], played: NDArray[np.int64], episode_length: int, n_agents: int) -> NDArray[np.float32]:
+    """The features of markets with these last steps (columns as in `market_view.LINE`) that have played so many steps."""
+    size = len(lines)
     out = np.empty((size, len(FEATURES)), np.float32)
-    out[:, FIRST_CLOCK:] = clock_of(markets.steps / config.episode_length, config.episode_length, config.n_agents)
+    out[:, FIRST_CLOCK:] = clock_of(played / episode_length, episode_length, n_agents)
     steps = out[:, :FIRST_CLOCK].reshape(size, RECENT_STEPS, -1)  # a view: writing to it writes to `out`
-    numbers = standardised(markets.lines, config.n_agents)
+    numbers = standardised(lines, n_agents)
     fields = numbers[..., FIELD_COLUMNS]
     steps[..., PLAYED] = 1.0
     steps[..., PLAIN_FEATURES] = fields[..., PLAIN_SOURCES]
     steps[..., WORD_FEATURES] = fields[..., WORD_SOURCES] == WORD_PLACES
     steps[..., FIRST_SEEN:] = numbers[..., SEEN_COLUMNS]
-    steps[np.arange(RECENT_STEPS) < RECENT_STEPS - markets.steps[:, None]] = 0.0  # not played
+    steps[np.arange(RECENT_STEPS) < RECENT_STEPS - played[:, None]] = 0.0  # not played
     return out
 
 

@@ -21,7 +21,7 @@ from edgeworth.envs.hint_injector import provider_of
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.seeding import generator
-from edgeworth.training.learner import NO_HINTS, Learner, shape_of, torch_device
+from edgeworth.training.learner import NO_HINTS, NegotiationLearner, shape_of, torch_device
 from edgeworth.training.settings import HintSettings, PPOSettings, TrainSettings, game_of, merged_env, merged_hints
 from edgeworth.validation import build
 
@@ -102,7 +102,7 @@ def shape_for(settings: TrainSettings, stages: tuple[Stage, ...]) -> PolicyShape
     return shape_of(stages[0].game, settings.learner, hinted[0] if hinted else NO_HINTS)
 
 
-def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: PolicyShape, number: int) -> Learner:
+def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: PolicyShape, number: int) -> NegotiationLearner:
     """The learner that the settings name, in the game of a stage."""
     stage = stages[number]
     seed = settings.seed if number == 0 else int(generator(settings.seed, STAGE_SEEDS, number).integers(2**63))
@@ -122,7 +122,7 @@ def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: Poli
     return made(stage.game, learner, shape, seed, stage.hints, total, device)
 
 
-def torch_algorithm(ppo: bool, device: str) -> Callable[..., Learner]:
+def torch_algorithm(ppo: bool, device: str) -> Callable[..., NegotiationLearner]:
     """The class of PPO or REINFORCE for a device."""
     if device.startswith("cuda"):
         from edgeworth.training.gpu import GpuPPO, GpuReinforce

@@ -1,14 +1,14 @@
-"""What all learners share, whatever their algorithm and backend: one iteration at a time, and all of the state in arrays.
+"""What all learners share, whatever their game, algorithm and backend: one iteration at a time, and all of the state in arrays.
 
 An iteration is one rollout and what is learnt from it. The state is complete: a learner that takes over the state of another goes on
-exactly as that one would have, to the last bit, on the same machine. Below the class stands what learners are made with: the network for a
-game, the unit of rewards, and schedules.
+exactly as that one would have, to the last bit, on the same machine. Below the classes stands what learners of negotiation are made with:
+the network for a game, the unit of rewards, and schedules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,28 +28,28 @@ LEARNT = ("parameters", "first_moment", "second_moment", "updates", "iteration",
 """Of a state, what belongs to the network, its optimizer and the progress made, not to the episodes under way."""
 
 
+class Practised(Protocol):
+    """The episodes that a learner plays, all of them as arrays."""
+
+    def state(self) -> State:
+        """The episodes under way, copied."""
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take up episodes again; the arrays have the shapes of this one's own state."""
+
+    def close(self) -> None:
+        """Close whatever is open."""
+
+
 class Learner:
-    """Learns to negotiate; a backend adds the network and `iterate`."""
+    """Learns a game; a backend adds the network and `iterate`."""
 
-    two_player: ClassVar[bool] = False
-    """Whether the learner makes the moves of both sides."""
-
-    def __init__(
-        self,
-        game: BargainingConfig,
-        settings: LearnerSettings,
-        shape: PolicyShape,
-        seed: int,
-        hints: HintSettings = NO_HINTS,
-        total_steps: int | None = None,
-    ) -> None:
+    def __init__(self, practice: Practised, settings: LearnerSettings, seed: int, total_steps: int | None = None) -> None:
         """`total_steps` ends a linear schedule."""
         for schedule in (settings.lr_schedule, settings.entropy_schedule):
             scheduled(0.0, schedule, 0, total_steps)  # refuse a linear one without an end now
-        self.game, self.settings, self.shape, self.hints = game, settings, shape, hints
+        self.practice, self.settings = practice, settings
         self.seed, self.total_steps = checked_seed(seed), total_steps
-        self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
-        self.practice = Practice(game, hints, settings.num_envs, seed, shape, self.two_player)
         self.steps = 0
         """Moves of the agent so far, over all episodes."""
         self.iteration = 0
@@ -59,11 +59,6 @@ class Learner:
     def parameters(self) -> NDArray[np.float32]:
         """The network as the flat vector of its layout; copy it to keep it."""
         raise NotImplementedError
-
-    @property
-    def hint_counts(self) -> dict[str, int | str]:
-        """How many hints were asked for, given and rejected, and the time that asking took; empty without hints."""
-        return {} if self.practice.feed is None else self.practice.feed.spent
 
     def iterate(self) -> Metrics:
         """Play a rollout, learn from it, and return the metrics."""
@@ -83,8 +78,36 @@ class Learner:
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
 
     def close(self) -> None:
-        """Close the hint provider."""
+        """Close what the episodes have open, such as a hint provider."""
         self.practice.close()
+
+
+class NegotiationLearner(Learner):
+    """Learns to negotiate."""
+
+    practice: Practice
+    two_player: ClassVar[bool] = False
+    """Whether the learner makes the moves of both sides."""
+
+    def __init__(
+        self,
+        game: BargainingConfig,
+        settings: LearnerSettings,
+        shape: PolicyShape,
+        seed: int,
+        hints: HintSettings = NO_HINTS,
+        total_steps: int | None = None,
+    ) -> None:
+        """`total_steps` ends a linear schedule."""
+        practice = Practice(game, hints, settings.num_envs, checked_seed(seed), shape, self.two_player)
+        super().__init__(practice, settings, seed, total_steps)
+        self.game, self.shape, self.hints = game, shape, hints
+        self.scale = reward_scale_of(game) if settings.reward_scale is None else settings.reward_scale
+
+    @property
+    def hint_counts(self) -> dict[str, int | str]:
+        """How many hints were asked for, given and rejected, and the time that asking took; empty without hints."""
+        return {} if self.practice.feed is None else self.practice.feed.spent
 
 
 # The network and the unit of rewards
@@ -143,7 +166,7 @@ def not_finite(update: int, iteration: int) -> RunStopped:
 # Stages and the end
 
 
-def carry_over(before: Learner, after: Learner) -> None:
+def carry_over(before: NegotiationLearner, after: NegotiationLearner) -> None:
     """Let a learner go on with the network, the optimizer and the progress of another, in its own episodes."""
     learnt = before.state()
     after.load_state({**after.state(), **{name: learnt[name] for name in LEARNT}})

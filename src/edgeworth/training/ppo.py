@@ -1,36 +1,41 @@
-"""Proximal policy optimisation for negotiators, in torch: the readable reference, read top to bottom.
+"""Proximal policy optimisation, in torch: the readable reference for both games, read top to bottom.
 
 An iteration plays `rollout` moves in each of `num_envs` episodes, estimates how much better every move was than expected (generalised
 advantage estimation, Schulman et al. 2016), and then makes several passes over these samples, in minibatches, with the clipped objective of
 Schulman et al. 2017: a move's probability is pushed up or down by its advantage, until it has changed by a factor of 1 ± clip.
 
-Particular to this game:
+It serves any game that brings heads, features and a source of episodes (`game_learner.py`). Common to all:
 
-- Masks. The legal acts and the pool are stored with every sample and mask the loss as they masked the move. A share counts only where
+- Masks. What was legal is stored with every sample and masks the loss as it masked the move; in bargaining, a share counts only where
   the act states one (`agents/policy.py`).
-- Ends. Where an episode ends, nothing of the next one is counted towards it. The turn limit is part of the observation, so reaching it
-  is an end like any other; only after the last move of a rollout is the network's own value used for what is still to come.
+- Ends. Where an episode ends, nothing of the next one is counted towards it. The time left is part of the observation, so running out of
+  it is an end like any other; only after the last move of a rollout is the network's own value used for what is still to come.
 - Scale. Rewards are multiplied by a constant, so that returns are near 1; everything that is logged about them is in points.
 
-Settings are `settings.PPOSettings`; network, optimizer and checkpoints are in `torch_learner.py`. The fused backend (`training/fused/`)
-means the same by every setting. `gpu.py` runs this learner on a GPU as a recorded graph of kernels.
+Settings are `settings.PPOSettings`. `PPO` negotiates; its fused backend (`training/fused/`) means the same by every setting, and `gpu.py`
+runs it on a GPU as a recorded graph of kernels. `market_learner.MarketPPO` designs auctions.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgeworth.agents.policy import Policy
+from edgeworth.agents.policy import Network
 from edgeworth.training.fused.order import shuffled
+from edgeworth.training.game_learner import GameLearner, Rollout, Samples
 from edgeworth.training.practice import Metrics
 from edgeworth.training.settings import PPOSettings
-from edgeworth.training.torch_learner import Samples, TorchLearner
+from edgeworth.training.torch_learner import Samples as NegotiationSamples
+from edgeworth.training.torch_learner import TorchLearner
 
-STATISTICS = ("policy_loss", "value_loss", "entropy", "entropy_act", "entropy_share", "approx_kl", "clip_fraction", "gradient_norm")
-"""The statistics of every update, in this order."""
+STATISTICS = ("policy_loss", "value_loss", "entropy", "{}", "{}", "approx_kl", "clip_fraction", "gradient_norm")
+"""The statistics of every update, in this order; in between, the two parts of the entropy under the names that the heads give them."""
+KL, NORM = STATISTICS.index("approx_kl"), STATISTICS.index("gradient_norm")
 
 
 # Advantages
@@ -56,10 +61,10 @@ def normalised(advantages: Tensor) -> Tensor:
 # The loss
 
 
-def ppo_loss(policy: Policy, settings: PPOSettings, samples: Samples, bonus: float | Tensor) -> tuple[Tensor, list[Tensor]]:
+def ppo_loss(policy: Network, settings: PPOSettings, samples: Rollout, bonus: float | Tensor) -> tuple[Tensor, list[Tensor]]:
     """The loss of a minibatch, with this weight of the entropy, and its statistics."""
-    outlook = policy(samples.features, samples.legal, samples.caps)
-    log_ratio = policy.log_prob(outlook, samples.acts, samples.shares) - samples.log_probs
+    outlook = policy(*samples.situation)
+    log_ratio = policy.log_prob(outlook, *samples.move) - samples.log_probs
     ratio = log_ratio.exp()
     advantages = normalised(samples.advantages) if settings.normalize_advantages else samples.advantages
     clipped = ratio.clamp(1.0 - settings.clip, 1.0 + settings.clip)
@@ -70,11 +75,11 @@ def ppo_loss(policy: Policy, settings: PPOSettings, samples: Samples, bonus: flo
     loss = policy_loss + settings.value * value_loss - bonus * entropy
     approx_kl = ((ratio - 1.0) - log_ratio).mean()  # k3 of Schulman's note on approximating KL: low variance, never negative
     clip_fraction = ((ratio - 1.0).abs() > settings.clip).float().mean()
-    heads = (entropies.act.mean(), entropies.shares.sum(1).mean())
-    return loss, [policy_loss, value_loss, entropy, *heads, approx_kl, clip_fraction]
+    parts = [part.mean() for part in entropies.parts]
+    return loss, [policy_loss, value_loss, entropy, *parts, approx_kl, clip_fraction]
 
 
-def value_loss_of(values: Tensor, samples: Samples, clip: float | None) -> Tensor:
+def value_loss_of(values: Tensor, samples: Rollout, clip: float | None) -> Tensor:
     """Half the mean squared error of the values; with `clip`, the worse of that and of values that moved no further than it allows."""
     errors = (values - samples.returns).square()
     if clip is not None:
@@ -86,14 +91,14 @@ def value_loss_of(values: Tensor, samples: Samples, clip: float | None) -> Tenso
 # The learner
 
 
-class PPO(TorchLearner):
+class GamePPO(GameLearner[Samples]):
     """Plays, and learns from what it played."""
 
     settings: PPOSettings
 
     def iterate(self) -> Metrics:
         """One rollout and several passes of updates over it; returns the metrics."""
-        size = self.samples.acts.numel()
+        size = self.samples.values.numel()
         rate = self.begin_iteration()
         statistics = self.play_and_learn().cpu().numpy()
         return end_iteration(self, rate, statistics, size, self.samples.values, self.samples.returns)
@@ -122,7 +127,7 @@ class PPO(TorchLearner):
 
     def order(self, epoch: int) -> Tensor:
         """The numbers of all samples in the random order of one pass."""
-        return torch.from_numpy(shuffled(self.seed, self.iteration, epoch, self.samples.acts.numel())).to(self.device)
+        return torch.from_numpy(shuffled(self.seed, self.iteration, epoch, self.samples.values.numel())).to(self.device)
 
     def loss(self, samples: Samples) -> tuple[Tensor, list[Tensor]]:
         """The loss of a minibatch, and its statistics."""
@@ -130,14 +135,20 @@ class PPO(TorchLearner):
 
     def pass_kl(self, statistics: list[Tensor]) -> float:
         """The KL divergence of a pass with these statistics."""
-        return approx_kl(torch.stack(statistics).cpu().numpy(), minibatch_sizes(self.samples.acts.numel(), self.settings.minibatch))
+        return approx_kl(torch.stack(statistics).cpu().numpy(), minibatch_sizes(self.samples.values.numel(), self.settings.minibatch))
+
+
+class PPO(TorchLearner, GamePPO[NegotiationSamples]):
+    """PPO for negotiators."""
+
+    settings: PPOSettings
 
 
 # The log
 
 
 def end_iteration(
-    learner: TorchLearner, rate: float, statistics: NDArray[np.float32], samples: int, expected: Tensor, returns: Tensor
+    learner: GameLearner[Any], rate: float, statistics: NDArray[np.float32], samples: int, expected: Tensor, returns: Tensor
 ) -> Metrics:
     """Count an iteration with this learning rate, whose updates had these statistics; returns the metrics."""
     learner.adam.check(statistics, learner.iteration + 1)
@@ -147,7 +158,7 @@ def end_iteration(
     learner.iteration += 1
     return {
         **learner.episodes.report(),
-        **means_of(statistics, samples, minibatch, epochs),
+        **means_of(statistics, samples, minibatch, epochs, learner.policy.parts),
         "epochs": epochs,
         "explained_variance": explained_variance(expected, returns),
         "learning_rate": rate,
@@ -156,13 +167,14 @@ def end_iteration(
     }
 
 
-def means_of(statistics: NDArray[np.float32], samples: int, minibatch: int, epochs: int) -> Metrics:
+def means_of(statistics: NDArray[np.float32], samples: int, minibatch: int, epochs: int, parts: tuple[str, str]) -> Metrics:
     """Means over the samples of an iteration; of the norm, over its updates; of the KL divergence, over its last pass alone."""
     sizes = minibatch_sizes(samples, minibatch)
     means = np.average(statistics, axis=0, weights=np.tile(sizes, epochs))
-    named = dict(zip(STATISTICS, means.tolist(), strict=True))
-    norms = statistics[:, STATISTICS.index("gradient_norm")]
-    return {**named, "approx_kl": approx_kl(statistics[-len(sizes) :], sizes), "gradient_norm": float(norms.mean(dtype=np.float64))}
+    names = (*STATISTICS[:3], *parts, *STATISTICS[5:])
+    named = dict(zip(names, means.tolist(), strict=True))
+    norm = float(statistics[:, NORM].mean(dtype=np.float64))
+    return {**named, "approx_kl": approx_kl(statistics[-len(sizes) :], sizes), "gradient_norm": norm}
 
 
 def minibatch_sizes(samples: int, minibatch: int) -> NDArray[np.int64]:
@@ -172,7 +184,7 @@ def minibatch_sizes(samples: int, minibatch: int) -> NDArray[np.int64]:
 
 def approx_kl(statistics: NDArray[np.float32], sizes: NDArray[np.int64]) -> float:
     """The KL divergence of a pass: the mean over its samples."""
-    return float(np.average(statistics[:, STATISTICS.index("approx_kl")], weights=sizes))
+    return float(np.average(statistics[:, KL], weights=sizes))
 
 
 def explained_variance(values: Tensor, returns: Tensor) -> float:

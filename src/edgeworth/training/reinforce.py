@@ -61,8 +61,8 @@ def reinforce_loss(policy: Policy, settings: ReinforceSettings, samples: Samples
     loss = policy_loss + weight * value_loss - bonus * entropy
     log_ratio = (log_probs - samples.log_probs).detach()
     approx_kl = ((log_ratio.exp() - 1.0) - log_ratio).mean()  # how far the updates of this iteration have moved the policy
-    heads = (entropies.act.mean(), entropies.shares.sum(1).mean())
-    return loss, [policy_loss, value_loss, entropy, *heads, approx_kl, torch.zeros_like(approx_kl)]
+    parts = [part.mean() for part in entropies.parts]
+    return loss, [policy_loss, value_loss, entropy, *parts, approx_kl, torch.zeros_like(approx_kl)]
 
 
 # The learner

@@ -27,7 +27,7 @@ from edgeworth.agents.trained_network import GAME, network_vector
 from edgeworth.errors import DataError, RunStopped
 from edgeworth.runlog import BEST, CHECKPOINTS, LAST, STEP, Checkpoint, Line, RunLog, last_checkpoint, refuse_existing, write_config
 from edgeworth.training.curriculum import Stage, check_later_stages, make_learner, shape_for, stage_at, stages_of
-from edgeworth.training.learner import Learner, carry_over
+from edgeworth.training.learner import NegotiationLearner, carry_over
 from edgeworth.training.practice import Metrics
 from edgeworth.training.settings import TrainSettings, as_mapping, plain
 
@@ -80,7 +80,7 @@ class Run:
         stages: tuple[Stage, ...],
         shape: PolicyShape,
         number: int,
-        learner: Learner,
+        learner: NegotiationLearner,
         progress: Progress,
         log: RunLog,
     ) -> None:

@@ -1,12 +1,7 @@
-"""What PPO and REINFORCE share in torch: samples, episodes as tensors, Adam over the network, and everything that a checkpoint holds.
-
-The algorithms themselves are `ppo.py` and `reinforce.py`. What belongs to the bargaining game is behind `Episodes` (what the network reads,
-what is legal, how a move is made) and `Policy` (the heads).
-"""
+"""Bargaining for the torch learners: samples of moves, episodes as tensors, and the learner that PPO and REINFORCE build on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +12,9 @@ from torch import Tensor
 from edgeworth.agents.policy import Policy
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
-from edgeworth.training.fused.update import ADAM_EPSILON
-from edgeworth.training.learner import NO_HINTS, Learner, not_finite, scheduled
-from edgeworth.training.practice import Flags, Metrics, Practice, State
+from edgeworth.training.game_learner import GameLearner
+from edgeworth.training.learner import NO_HINTS, NegotiationLearner
+from edgeworth.training.practice import Flags, Metrics, Practice
 from edgeworth.training.settings import HintSettings, LearnerSettings
 
 Situations = tuple[Tensor, Tensor, Tensor]
@@ -51,9 +46,15 @@ class Samples(NamedTuple):
         moves_made = (room(dtype=whole), room(3, dtype=whole))
         return cls(room(features), room(5, dtype=torch.int8), room(3, dtype=torch.int32), *moves_made, room(), room(), room(), room())
 
-    def minibatches(self, order: Tensor, size: int) -> Iterator[tuple[Tensor, ...]]:
-        """The samples in this order (number t · N + episode), in pieces; the last may be smaller."""
-        return zip(*(torch.split(array.flatten(0, 1)[order], size) for array in self), strict=True)
+    @property
+    def situation(self) -> Situations:
+        """What the network read."""
+        return self.features, self.legal, self.caps
+
+    @property
+    def move(self) -> tuple[Tensor, Tensor]:
+        """What it chose."""
+        return self.acts, self.shares
 
 
 class Episodes:
@@ -90,84 +91,11 @@ class Episodes:
         return torch.from_numpy(array).to(self.device)
 
 
-class FlatAdam:
-    """`torch.optim.Adam` with clipped gradients, saved and loaded as the flat vectors that both backends keep in a checkpoint."""
+class TorchLearner(GameLearner[Samples], NegotiationLearner):
+    """Learns to negotiate in torch; an algorithm adds `loss` and `iterate`."""
 
-    def __init__(self, policy: Policy, learning_rate: float, longest: float) -> None:
-        self.policy, self.longest = policy, longest
-        self.tensors = [policy.get_parameter(name) for name in policy.shape.tensors()]
-        on_gpu = self.tensors[0].device.type == "cuda"  # there the rate is a tensor, so that a recorded graph can read it
-        rate: Any = torch.tensor(learning_rate, device=self.tensors[0].device) if on_gpu else learning_rate
-        self.optimizer = torch.optim.Adam(self.tensors, rate, eps=ADAM_EPSILON, fused=True, capturable=on_gpu)
-        for tensor in self.tensors:
-            count = torch.zeros((), dtype=torch.float32, device=tensor.device)
-            moments = {"exp_avg": torch.zeros_like(tensor), "exp_avg_sq": torch.zeros_like(tensor)}
-            self.optimizer.state[tensor] = {"step": count, **moments}
-        self._kept: list[Tensor] = []
-
-    def set_learning_rate(self, rate: float) -> None:
-        """Change the length of the steps from now on."""
-        group = self.optimizer.param_groups[0]
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate)
-        else:
-            group["lr"] = rate
-
-    @property
-    def updates(self) -> int:
-        """Steps made so far."""
-        return int(self.optimizer.state[self.tensors[0]]["step"])
-
-    def descend(self, loss: Tensor) -> Tensor:
-        """One step down the gradient of a loss; returns the gradient's norm before it was clipped."""
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = torch.nn.utils.clip_grad_norm_(self.tensors, self.longest)
-        self.optimizer.step()
-        return norm
-
-    def _everything(self) -> list[Tensor]:
-        """Parameters, moments and counts."""
-        moments = [part for tensor in self.tensors for part in self.optimizer.state[tensor].values()]
-        return [*(tensor.detach() for tensor in self.tensors), *moments]
-
-    def keep(self) -> None:
-        """Remember everything as it is now, for `check` to go back to."""
-        self._kept = [tensor.clone() for tensor in self._everything()]
-
-    def check(self, statistics: NDArray[np.float32], iteration: int) -> None:
-        """Go back to what was kept and stop the run if an iteration's statistics, a row for each update, are not all finite."""
-        sound = np.isfinite(statistics).all(axis=1)
-        if not sound.all():
-            for tensor, kept in zip(self._everything(), self._kept, strict=True):
-                tensor.copy_(kept)
-            raise not_finite(self.updates + int(np.argmin(sound)) + 1, iteration)
-
-    def state(self) -> State:
-        """Parameters and moments as flat vectors, and the number of updates."""
-        return {
-            "parameters": self.policy.vector(),
-            "first_moment": self._flat("exp_avg"),
-            "second_moment": self._flat("exp_avg_sq"),
-            "updates": np.array(self.updates),
-        }
-
-    def _flat(self, name: str) -> NDArray[np.float32]:
-        return torch.cat([self.optimizer.state[tensor][name].flatten() for tensor in self.tensors]).cpu().numpy()
-
-    @torch.no_grad()
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over parameters, moments and the number of updates."""
-        self.policy.load_vector(state["parameters"])
-        for moment, name in (("exp_avg", "first_moment"), ("exp_avg_sq", "second_moment")):
-            for tensor, values in zip(self.tensors, self.policy.shape.split(state[name]).values(), strict=True):
-                self.optimizer.state[tensor][moment].copy_(torch.from_numpy(values))
-        for tensor in self.tensors:
-            self.optimizer.state[tensor]["step"].fill_(int(state["updates"]))
-
-
-class TorchLearner(Learner):
-    """A network, its optimizer, its episodes and the samples of one rollout; an algorithm adds `loss` and `iterate`."""
+    policy: Policy
+    episodes: Episodes
 
     def __init__(
         self,
@@ -179,60 +107,12 @@ class TorchLearner(Learner):
         total_steps: int | None = None,
         device: str = "cpu",
     ) -> None:
-        super().__init__(game, settings, shape, seed, hints, total_steps)
-        self.device = torch.device(device)
-        self.episodes = Episodes(self.practice, self.scale, self.device)
-        self.policy = Policy(shape, first_parameters(shape, seed)).to(self.device)
-        self.adam = FlatAdam(self.policy, settings.learning_rate, settings.gradient_norm)
-        self.bonus = torch.tensor(settings.entropy, device=self.device)
-        self.samples = Samples.empty(self.longest_rollout(), settings.num_envs, shape.inputs, self.device)
+        NegotiationLearner.__init__(self, game, settings, shape, seed, hints, total_steps)
+        place = torch.device(device)
+        policy = Policy(shape, first_parameters(shape, seed)).to(place)
+        samples = Samples.empty(self.longest_rollout(), settings.num_envs, shape.inputs, place)
+        self.equip(policy, Episodes(self.practice, self.scale, place), samples, place)
 
     def longest_rollout(self) -> int:
         """Most moves of a slot in one rollout."""
         return self.settings.rollout
-
-    def loss(self, samples: Samples) -> tuple[Tensor, list[Tensor]]:
-        """The loss of a minibatch, and its statistics."""
-        raise NotImplementedError
-
-    def begin_iteration(self) -> float:
-        """Set the learning rate and the weight of the entropy to what their schedules say now; returns the learning rate."""
-        settings = self.settings
-        rate = scheduled(settings.learning_rate, settings.lr_schedule, self.steps, self.total_steps)
-        self.adam.set_learning_rate(rate)
-        self.bonus.fill_(scheduled(settings.entropy, settings.entropy_schedule, self.steps, self.total_steps))
-        self.adam.keep()
-        return rate
-
-    def make_moves(self, t: int, chosen: Flags | None = None) -> tuple[Tensor, Tensor]:
-        """Draw and make a move in every episode, or in the chosen ones, as the samples of time t; scaled rewards and ends, (N,)."""
-        situations = self.episodes.look()
-        outlook = self.policy(*situations)
-        acts, shares = self.policy.sample(outlook, self.episodes.uniforms())
-        log_probs = self.policy.log_prob(outlook, acts, shares)
-        for array, entry in zip(self.samples[:7], (*situations, acts, shares, log_probs, outlook.values), strict=True):
-            array[t] = entry
-        return self.episodes.step(acts, shares, chosen)
-
-    def learn(self, order: Tensor) -> list[Tensor]:
-        """A pass over samples in this order, minibatch by minibatch; the statistics of its updates."""
-        return [self.update(*minibatch) for minibatch in self.samples.minibatches(order, self.settings.minibatch)]
-
-    def update(self, *minibatch: Tensor) -> Tensor:
-        """One step of the optimizer on a minibatch, and its statistics."""
-        loss, statistics = self.loss(Samples(*minibatch))
-        norm = self.adam.descend(loss)
-        return torch.stack([*statistics, norm]).detach()
-
-    @property
-    def parameters(self) -> NDArray[np.float32]:
-        return self.policy.vector()
-
-    def state(self) -> State:
-        self.episodes.download()
-        return {**super().state(), **self.adam.state()}
-
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        super().load_state(state)
-        self.adam.load_state(state)
-        self.episodes.upload()

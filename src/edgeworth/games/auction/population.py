@@ -98,11 +98,18 @@ def population_table(stage: int | str, mix: Mapping[str, float] | None = None) -
     return table_of([recipes()[row] for row in recipe_names(name)])
 
 
-def table_of(rows: list[Recipe]) -> NDArray[np.void]:
-    """Rows of equal weight as the records that compiled code reads."""
+def mixture_table(weights: Mapping[str, float]) -> NDArray[np.void]:
+    """The recipe rows of several named populations, each episode drawn from one of them as often as its weight says."""
+    rows = [(name, row) for name in weights for row in recipe_names(name)]
+    return table_of([recipes()[row] for _, row in rows], [weights[name] / len(recipe_names(name)) for name, _ in rows])
+
+
+def table_of(rows: list[Recipe], weights: list[float] | None = None) -> NDArray[np.void]:
+    """Rows, of equal weight unless others are given, as the records that compiled code reads."""
     table = np.zeros(len(rows), POPULATION)
+    upper = np.cumsum([1.0] * len(rows) if weights is None else weights)
     for k, (shares, kind, swap) in enumerate(rows):
-        table[k] = ((k + 1) / len(rows), shares, kind, swap)
+        table[k] = (upper[k] / upper[-1], shares, kind, swap)
     return table
 
 

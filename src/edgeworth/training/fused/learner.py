@@ -27,7 +27,7 @@ from edgeworth.training.fused.order import order_key
 from edgeworth.training.fused.returns import RunningBaseline
 from edgeworth.training.fused.rollout import EpisodeProgress, Game, HintState, RolloutBuffer
 from edgeworth.training.fused.update import Moments, Schedule, Workspace
-from edgeworth.training.learner import NO_HINTS, Learner, not_finite, scheduled
+from edgeworth.training.learner import NO_HINTS, NegotiationLearner, not_finite, scheduled
 from edgeworth.training.practice import Metrics, State, episode_metrics
 from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSettings
 
@@ -36,7 +36,7 @@ INSIDE = ("none", "random")
 """Hint modes that are drawn inside the rollout."""
 
 
-class FusedLearner(Learner):
+class FusedLearner(NegotiationLearner):
     """Plays and learns, one iteration at a time."""
 
     settings: Settings
