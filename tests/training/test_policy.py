@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from edgeworth.agents.policy import Outlook, Policy
+from edgeworth.agents.policy import Outlook, Policy, draw
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.games.bargaining.legality import STATES_SHARE
 from edgeworth.games.bargaining.vocabulary import AGREE, DISAGREE
@@ -135,3 +135,8 @@ def test_a_new_network_is_nearly_undecided() -> None:
     with torch.no_grad():
         outlook = made(*situations())
     np.testing.assert_allclose(outlook.acts[0].exp(), 0.2, atol=0.01)
+
+
+def test_a_number_that_was_rounded_to_one_draws_the_last_possible_choice() -> None:
+    log_probs = torch.tensor([[0.3, 0.7, 0.0], [0.1, 0.2, 0.7]]).log()
+    assert draw(log_probs, torch.tensor(1.0 - 2.0**-30, dtype=torch.float64).float().expand(2)).tolist() == [1, 2]

@@ -27,6 +27,10 @@ NEVER = -1e9
 """The logit of what is illegal: finite, so that no gradient becomes a NaN, and so low that the probability is 0 to the last bit."""
 
 
+BELOW_ONE = 1.0 - 2.0**-24
+"""The largest number below 1 in single precision."""
+
+
 class Outlook(NamedTuple):
     """What the network makes of a batch of situations."""
 
@@ -142,7 +146,8 @@ def entropy(log_probs: Tensor) -> Tensor:
 def draw(log_probs: Tensor, uniforms: Tensor) -> Tensor:
     """The first choice whose cumulative probability exceeds a uniform number; one of probability 0 never does.
 
-    The number is scaled by the sum of the probabilities, which rounding keeps from being 1, so that there always is such a choice.
+    The number is scaled by the sum of the probabilities, which rounding keeps from being 1, and one that was rounded to 1 counts as the
+    largest below it, so that there always is such a choice.
     """
     cumulative = log_probs.exp().cumsum(-1)
-    return (cumulative <= (uniforms * cumulative[..., -1])[..., None]).sum(-1)
+    return (cumulative <= (uniforms.clamp(max=BELOW_ONE) * cumulative[..., -1])[..., None]).sum(-1)

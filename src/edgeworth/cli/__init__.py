@@ -41,10 +41,13 @@ COMMANDS = {
     ),
     "replay": ("serve:replay_command", "Replay a session that was exported from the server."),
     "hints": ("hints:app", "List hint providers, measure their hints, or ask for hints in advance."),
-    "designers": ("designers:app", "List auction designers, and search or fit the bundled ones."),
+    "designer": ("designer:app", "List auction designers; search, fit or train them."),
     "pocket": ("pocket:app", "Train, measure or describe the bundled language model."),
 }
 """Each command's function or group in this package, as "module:name", and the first line of its help."""
+
+ALIASES = {"designers": "designer"}
+"""Other names of commands."""
 
 STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
 
@@ -77,7 +80,8 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the called command and load it."""
-        name, command, rest = super().resolve_command(ctx, args)
+        first = ALIASES.get(args[0], args[0])
+        name, command, rest = super().resolve_command(ctx, [first, *args[1:]])
         return name, command.load() if isinstance(command, LazyCommand) else command, rest
 
 

@@ -26,7 +26,7 @@ from edgeworth.evaluation.yardstick import score_on_fresh_markets
 from edgeworth.games.auction.action import action_of, mechanism_rows, read_mechanisms
 from edgeworth.games.auction.batch import Rows
 
-app = typer.Typer(help="List auction designers, and search or fit the bundled ones.", no_args_is_help=True)
+app = typer.Typer(help="List auction designers; search, fit or train them.", no_args_is_help=True)
 
 Bidders = Annotated[int, typer.Option("--n-agents", min=2, max=16, help="Number of bidders.")]
 Effort = Annotated[
