@@ -229,12 +229,15 @@ class RunLog:
     def save(self, name: str, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint; before the one to continue from, the history that led to it."""
         if name == LAST:
-            text = json.dumps([_json_line(line) for line in self.lines], indent=1)
-            write_whole(self.folder / HISTORY, text.encode())
-            if self._events is not None:
-                with writing(self.folder):
-                    self._events.flush()
+            self.write_history()
         write_checkpoint(self.folder / CHECKPOINTS / name, checkpoint)
+
+    def write_history(self) -> None:
+        """Write all lines so far as `training_history.json`."""
+        write_whole(self.folder / HISTORY, json.dumps([_json_line(line) for line in self.lines], indent=1).encode())
+        if self._events is not None:
+            with writing(self.folder):
+                self._events.flush()
 
     def close(self) -> None:
         """Close the files."""
@@ -245,9 +248,7 @@ class RunLog:
 
 def _check_writers(with_tensorboard: bool) -> None:
     """Refuse a run whose checkpoints or events could not be written, before it begins."""
-    _safetensors()
-    if with_tensorboard:
-        _tensorboard()
+    _ = _safetensors(), with_tensorboard and _tensorboard()
 
 
 def refuse_existing(folder: Path) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.errors import MissingExtra
+from edgeworth.training.shared_prefix import read_prefix
 
 if TYPE_CHECKING:
     import torch
@@ -181,14 +182,7 @@ class DeviceRows:
 
 def reply_states(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     """Last hidden states at the places whose next token is wanted; padding stands behind the rows, where nothing looks."""
-    from transformers import DynamicCache
-
-    past = None
-    if system is not None:
-        head = model.model(input_ids=system[None], use_cache=True).past_key_values
-        past = DynamicCache()
-        for number, layer in enumerate(head.layers):
-            past.update(layer.keys.expand(len(tokens), -1, -1, -1), layer.values.expand(len(tokens), -1, -1, -1), number)
+    past = None if system is None else read_prefix(model.model, system, len(tokens))
     states = model.model(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
     chosen: torch.Tensor = states[wanted[:, 1:]]
     return chosen

@@ -19,8 +19,8 @@ from edgeworth.llm.local.kv_cache import PackedCache, Placed, Step
 
 ATTENTION = "edgeworth_packed"
 """The name under which transformers knows it."""
-MOST_SCORES = 2**19
-"""Scores that are held at once."""
+MOST_SCORES, MOST_ON_GPU = 2**19, 2**31
+"""Scores that are held at once: as many as fit a processor's cache, or the memory of a GPU."""
 
 
 def packed_attention(
@@ -64,10 +64,11 @@ class View:
     def answers(self, query: Tensor) -> Tensor:
         """What every token reads from what it sees."""
         seen = self.cache.shared + self.step.used
-        if query.shape[0] * query.shape[1] * seen <= MOST_SCORES or self.step.width == 1:
+        most = MOST_SCORES if query.device.type == "cpu" else MOST_ON_GPU
+        if query.shape[0] * query.shape[1] * seen <= most or self.step.width == 1:
             return self._together(query)
         answers = query.new_empty((query.shape[1], query.shape[0], self.values.shape[-1]))
-        piece = max(1, MOST_SCORES // (query.shape[0] * seen))
+        piece = max(1, most // (query.shape[0] * seen))
         for run in self.step.runs:
             for first in range(0, run.length, piece):
                 last = min(first + piece, run.length)

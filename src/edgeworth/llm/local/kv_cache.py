@@ -25,7 +25,7 @@ from edgeworth.llm.local.prefixes import Prefix
 SPARE = 48
 """Slots by which a row's cache grows at least."""
 FEW = 8
-"""Tokens per run up to which runs are stored all at once, and not one by one."""
+"""Tokens per run up to which runs are stored all at once, and not one by one, on a CPU; a GPU stores them all at once."""
 
 Run = tuple[int, Sequence[int]]
 """A row, and the tokens that are appended to it."""
@@ -127,7 +127,7 @@ class PackedCache(DynamicCache):
             more = max(step.used - values.shape[2] + SPARE, values.shape[2] // 4)
             keys, values = functional.pad(keys, (0, more)), functional.pad(values, (0, 0, 0, more))
             self.own[layer_idx] = keys, values
-        if step.width <= FEW:
+        if step.width <= FEW or keys.device.type != "cpu":
             keys[step.rows, :, :, step.slots] = key_states[0].transpose(0, 1)
             values[step.rows, :, step.slots] = value_states[0].transpose(0, 1)
         else:

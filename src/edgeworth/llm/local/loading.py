@@ -96,11 +96,11 @@ class LocalModel:
 def load(folder: Path, name: str, device: str, dtype: str, batch_size: int) -> LocalModel:
     """The model in a folder; `name` is what errors call it."""
     place = chosen_device(device)
-    tokenizer = _tokenizer(folder, name)
+    tokenizer = load_tokenizer(folder, name)
     model: Any
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        with _without_bars():
+        with without_bars():
             model = AutoModelForCausalLM.from_pretrained(
                 folder, config=config, dtype=_dtype(dtype, place), local_files_only=True, use_safetensors=True
             )
@@ -155,7 +155,8 @@ def _dtype(dtype: str, place: torch.device) -> Any:
     return getattr(torch, dtype)
 
 
-def _tokenizer(folder: Path, name: str) -> Any:
+def load_tokenizer(folder: Path, name: str) -> Any:
+    """The tokenizer in a folder, which must know how to write a chat."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:
@@ -171,7 +172,7 @@ def _tokenizer(folder: Path, name: str) -> Any:
 
 
 @contextmanager
-def _without_bars() -> Iterator[None]:
+def without_bars() -> Iterator[None]:
     """Loading from a folder is short; it draws no bar."""
     bars: Any = logging
     shown = bars.is_progress_bar_enabled()

@@ -1,0 +1,1 @@
+"""Training a language model to design markets: supervised fine-tuning (SFT), then GRPO, through TRL."""

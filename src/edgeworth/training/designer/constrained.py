@@ -1,0 +1,176 @@
+"""Constrained completions: decoding under the schema, and the log-probabilities of the choices that were left to the model.
+
+Where the grammar allows one token only, nothing is chosen: the token has log-probability 0 and no part in the loss. Elsewhere the softmax
+runs over the allowed tokens, in the loss as in the decoder, so that updates are on-policy. The prompts of a batch share their system
+message, which is read once for all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from transformers.utils import ModelOutput
+
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
+from edgeworth.llm.local.attention import ATTENTION
+from edgeworth.llm.local.decoding import Decoder, Row, Sampler, Vocabulary
+from edgeworth.llm.local.loading import LocalModel, is_packable
+from edgeworth.llm.local.prefixes import WORTH_SHARING
+from edgeworth.training.shared_prefix import read_prefix
+
+TRAINING_ATTENTION = "sdpa"
+"""The attention of a model in training; the decoder has its own."""
+KEPT = 2**16
+"""Completions whose choices are remembered."""
+IGNORED = -100
+"""The label of a token that is not scored."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The places of a completion at which the model had a choice, and the tokens that were allowed there."""
+
+    places: NDArray[np.int64]
+    allowed: NDArray[np.uint8]
+    """Packed bits, (places, vocabulary / 8)."""
+
+
+class Grammar:
+    """The schema of a mechanism for one model."""
+
+    def __init__(self, local: LocalModel) -> None:
+        self.constraints, self.schema = local.constraints, MECHANISM_SCHEMA.json_schema()
+        self.choices = lru_cache(KEPT)(self._choices)
+
+    def _choices(self, tokens: tuple[int, ...]) -> Choices:
+        """Follow a completion through the grammar; what comes after its end, such as the end token, is no choice."""
+        constraint, places, allowed, place = self.constraints.begin(self.schema), [], [], 0
+        while True:
+            place += len(constraint.forced())
+            if place >= len(tokens) or constraint.finished():
+                break
+            places.append(place)
+            allowed.append(np.packbits(constraint.allowed()))
+            constraint.consume(tokens[place])
+            place += 1
+        return Choices(np.array(places, np.int64), np.array(allowed, np.uint8))
+
+
+# Log-probabilities
+
+
+@dataclass
+class Scored(ModelOutput):  # type: ignore[misc]
+    """What TRL reads of a model that is called with `fused_lm_head=True`."""
+
+    log_probs: Tensor | None = None
+    entropy: Tensor | None = None
+    aux_loss: Tensor | None = None
+
+
+def constrain(model: Any, grammar: Grammar, temperature: float) -> None:
+    """Let a model score completions under the grammar when TRL asks for log-probabilities; all other calls stay as they are."""
+    plain = model.forward
+
+    def forward(*args: Any, fused_lm_head: bool = False, **kwargs: Any) -> Any:
+        if not fused_lm_head:
+            return plain(*args, **kwargs)
+        return score(model, grammar, temperature, kwargs["input_ids"], kwargs["attention_mask"], kwargs["labels"])
+
+    model.forward = forward
+
+
+def score(model: Any, grammar: Grammar, temperature: float, tokens: Tensor, mask: Tensor, labels: Tensor) -> Scored:
+    """Log-probability and entropy of every token of the completions, which fill the columns that have labels."""
+    scored = labels != IGNORED
+    begin = int(scored.any(dim=0).int().argmax())
+    found = [grammar.choices(tuple(row[keep].tolist())) for row, keep in zip(tokens[:, begin:], scored[:, begin:], strict=True)]
+    rows = torch.from_numpy(np.repeat(np.arange(len(found)), [len(each.places) for each in found])).to(tokens.device)
+    places = torch.from_numpy(np.concatenate([each.places for each in found])).to(tokens.device)
+    states = hidden_states(model, tokens, mask, begin)[rows, places]
+    logits = model.get_output_embeddings()(states).float() / temperature
+    bits = torch.from_numpy(np.concatenate([each.allowed for each in found if len(each.places)])).to(tokens.device)
+    logits = logits.masked_fill(~unpacked(bits, logits.shape[1]), -torch.inf)
+    logs = torch.log_softmax(logits, dim=-1)
+    chosen = logs.gather(1, tokens[rows, begin + places][:, None])[:, 0]
+    spread = -(logs.exp() * logs.masked_fill(logs == -torch.inf, 0.0)).sum(dim=-1)
+    empty = chosen.new_zeros((len(tokens), tokens.shape[1] - begin))
+    return Scored(log_probs=empty.index_put((rows, places), chosen), entropy=empty.index_put((rows, places), spread))
+
+
+def unpacked(bits: Tensor, width: int) -> Tensor:
+    """Packed bits as flags."""
+    shifts = torch.arange(7, -1, -1, device=bits.device, dtype=torch.uint8)
+    return ((bits[:, :, None] >> shifts) & 1).view(len(bits), -1)[:, :width].bool()
+
+
+def hidden_states(model: Any, tokens: Tensor, mask: Tensor, begin: int) -> Tensor:
+    """Last hidden states from which the tokens from column `begin` on are predicted; prompts are padded on the left."""
+    lengths = mask[:, :begin].sum(dim=1)
+    shared = shared_length(tokens, lengths, begin)
+    if shared < WORTH_SHARING or model.is_gradient_checkpointing:
+        states: Tensor = model.base_model(input_ids=tokens, attention_mask=mask, use_cache=False).last_hidden_state
+        return states[:, begin - 1 : -1]
+    first = begin - int(lengths.max()) + shared
+    own = torch.arange(first, tokens.shape[1], device=tokens.device) >= (begin - lengths + shared)[:, None]
+    seen = own & mask[:, first:].bool()
+    places = shared + (seen.cumsum(dim=1) - 1).clamp_min(0)
+    prefix = tokens[0, begin - int(lengths[0]) :][:shared]
+    states = model.base_model(
+        input_ids=tokens[:, first:],
+        attention_mask=torch.cat([mask.new_ones((len(tokens), shared)), seen.to(mask.dtype)], dim=1),
+        position_ids=places,
+        past_key_values=read_prefix(model.base_model, prefix, len(tokens)),
+        use_cache=True,
+    ).last_hidden_state
+    return states[:, begin - 1 - first : -1]
+
+
+def shared_length(tokens: Tensor, lengths: Tensor, begin: int) -> int:
+    """How many tokens all prompts share, from the first; at least one of every prompt is left."""
+    most = int(lengths.min()) - 1
+    places = (begin - lengths)[:, None] + torch.arange(max(most, 0), device=tokens.device)
+    read = tokens.gather(1, places)
+    same = (read == read[:1]).all(dim=0)
+    return int(same.long().cumprod(dim=0).sum())
+
+
+# Decoding
+
+
+class Rollouts:
+    """Writes completions with the model in training, by our decoder."""
+
+    def __init__(self, local: LocalModel, grammar: Grammar, temperature: float, most: int) -> None:
+        self.local, self.grammar, self.temperature, self.most = local, grammar, temperature, most
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any, temperature: float, most: int, batch: int) -> Rollouts:
+        """Rollouts of a transformers model; `batch` completions are written side by side."""
+        local = LocalModel("the model in training", model, tokenizer, batch, is_packable(model))
+        return cls(local, Grammar(local), temperature, most)
+
+    def write(self, prompts: Sequence[Sequence[int]], keys: Sequence[str], seed: int) -> list[list[int]]:
+        """A completion of each prompt with its end token; a pure function of the weights, the seed and the key of each."""
+        local, model = self.local, self.local.model
+        rows = [
+            Row(prompt, Sampler.of(self.temperature, None, seed, key), self.most, self.grammar.constraints.begin(self.grammar.schema))
+            for prompt, key in zip(prompts, keys, strict=True)
+        ]
+        trains = model.training
+        model.eval()
+        if local.packed:
+            model.set_attn_implementation(ATTENTION)
+        try:
+            Decoder(Vocabulary(local.ends, len(local.tokenizer), local.text), local.new_cache, local.batch_size).write(rows)
+        finally:
+            model.train(trains)
+            model.set_attn_implementation(TRAINING_ATTENTION)
+        return [[*row.tokens, local.tokenizer.eos_token_id] for row in rows]

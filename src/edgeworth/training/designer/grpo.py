@@ -1,0 +1,144 @@
+"""GRPO (Shao et al. 2024; TRL's `GRPOTrainer`): every prompt is a state of a market, every reward the market's own.
+
+In constrained mode the completions are written by our decoder under the schema (`constrained.Rollouts`), and groups whose rewards are all
+equal, from which nothing could be learnt, are replaced by groups of other states. In free mode TRL generates, by the model itself or by
+vLLM, and the format reward teaches the JSON, as in the published training.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.errors import MissingExtra
+from edgeworth.progress import Progress, silent
+from edgeworth.seeding import generator
+from edgeworth.training.designer.rewards import Judge, reward_functions
+from edgeworth.training.designer.settings import REWARDS, GRPOSettings
+from edgeworth.training.designer.states import States, play_states
+
+
+class GroupRollouts:
+    """Chooses states and writes a group of completions for each, as TRL's `rollout_func`."""
+
+    def __init__(self, states: States, judge: Judge, settings: GRPOSettings, rollouts: Any) -> None:
+        self.states, self.judge, self.settings, self.rollouts = states, judge, settings, rollouts
+        self.prompts: dict[int, list[int]] = {}
+
+    def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+        """Completions for as many prompts as are asked for; their states are ours to choose, the same ones for the same step."""
+        groups, place = len(prompts) // self.settings.generations, trainer.accelerator.process_index
+        order = generator(self.settings.seed, 5, place, trainer.state.global_step).permutation(len(self.states))
+        chosen = order[:groups]
+        completions = self._write(chosen, trainer.state.global_step)
+        replaced = 0
+        for spell in range(1, self.settings.replacements + 1):
+            equal = np.flatnonzero(self._equal(chosen, completions))
+            fresh = order[groups * spell : groups * spell + len(equal)]
+            if not len(fresh):
+                break
+            written = self._write(fresh, trainer.state.global_step)
+            for group, state, replies in zip(equal, fresh, written, strict=False):
+                chosen[group], completions[group] = state, replies
+            replaced += len(fresh)
+        return self._as_trl(chosen, completions)
+
+    def _write(self, chosen: NDArray[np.int64], step: int) -> list[list[list[int]]]:
+        """The groups of some states."""
+        size = self.settings.generations
+        keys = [f"{state}/{number}" for state in chosen for number in range(size)]
+        written = self.rollouts.write([self._prompt(int(state)) for state in chosen for _ in range(size)], keys, step)
+        return [written[first : first + size] for first in range(0, len(written), size)]
+
+    def _prompt(self, state: int) -> list[int]:
+        if state not in self.prompts:
+            tokenizer = self.rollouts.local.tokenizer
+            text = tokenizer.apply_chat_template(self.states.prompts[state], tokenize=False, add_generation_prompt=True)
+            self.prompts[state] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        return self.prompts[state]
+
+    def _equal(self, chosen: NDArray[np.int64], completions: list[list[list[int]]]) -> NDArray[np.bool_]:
+        """Which groups have the same reward throughout."""
+        texts = [self.rollouts.local.text(reply) for group in completions for reply in group]
+        judged = self.judge.judge(texts, np.repeat(chosen, self.settings.generations).tolist())
+        weights = self.settings.reward.weights
+        total = sum((weights.get(name, 0.0) * judged.rewards[name] for name in REWARDS), np.zeros(len(texts)))
+        spread = np.ptp(total.reshape(len(chosen), -1), axis=1)
+        equal: NDArray[np.bool_] = spread < 1e-9
+        return equal
+
+    def _as_trl(self, chosen: NDArray[np.int64], completions: list[list[list[int]]]) -> dict[str, Any]:
+        """What TRL expects; `env_mask` keeps forced tokens out of the loss, `state` replaces the dataset's column."""
+        written = [reply for group in completions for reply in group]
+        masks = []
+        for reply in written:
+            mask = np.zeros(len(reply), np.int64)
+            mask[self.rollouts.grammar.choices(tuple(reply)).places] = 1
+            masks.append(mask.tolist())
+        states = np.repeat(chosen, self.settings.generations).tolist()
+        prompts = [self._prompt(state) for state in states]
+        return {"prompt_ids": prompts, "completion_ids": written, "logprobs": None, "env_mask": masks, "state": states}
+
+
+def train_grpo(
+    settings: GRPOSettings, folder: Path, command: str, resume: bool = False, progress: Progress = silent, device: str = "auto"
+) -> dict[str, Any]:
+    """Train a model on the market's scores; the card of what was trained is returned."""
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    try:
+        import trl  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("GRPO", "trl and datasets", "designer") from error
+    from edgeworth.training.designer.models import find, load_student
+    from edgeworth.training.designer.stage import open_run, run_trainer, save_model
+
+    found = find(settings.model, settings.revision)
+    model, tokenizer = load_student(found, settings.tuning, device)
+    log = open_run(folder, "grpo", settings, command, resume)
+    states = play_states(settings.markets, settings.states, settings.seed, progress=progress)
+    trainer = make_trainer(settings, folder, model, tokenizer, states)
+    run_trainer(trainer, log, progress, resume)
+    return save_model(trainer, tokenizer, log, "grpo", settings, command, {"states": len(states)})
+
+
+def make_trainer(settings: GRPOSettings, folder: Path, model: Any, tokenizer: Any, states: States) -> Any:
+    """TRL's trainer, with our rewards and, in constrained mode, our rollouts."""
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    from edgeworth.training.designer.constrained import Rollouts, constrain
+    from edgeworth.training.designer.models import base_of
+    from edgeworth.training.designer.stage import common_arguments
+
+    use, judge = settings.optimization, Judge(states, settings.reward)
+    rows = use.batch * use.accumulation
+    rollouts = Rollouts.of(base_of(model), tokenizer, settings.temperature, settings.max_tokens, rows) if settings.constrained else None
+    arguments = GRPOConfig(
+        **common_arguments(use, folder, settings.seed),
+        num_generations=settings.generations,
+        max_completion_length=settings.max_tokens,
+        temperature=settings.temperature,
+        beta=settings.beta,
+        num_iterations=settings.iterations,
+        reward_weights=[settings.reward.weights.get(name, 0.0) for name in REWARDS],
+        gradient_checkpointing=settings.tuning.gradient_checkpointing,
+        use_vllm=settings.vllm,
+    )
+    trainer = GRPOTrainer(
+        model=model,
+        reward_funcs=reward_functions(judge, settings.generations),
+        args=arguments,
+        train_dataset=Dataset.from_list([{"prompt": prompt, "state": number} for number, prompt in enumerate(states.prompts)]),
+        processing_class=tokenizer,
+        rollout_func=None if rollouts is None else GroupRollouts(states, judge, settings, rollouts),
+    )
+    if rollouts is not None:
+        for scored in (trainer.model, trainer.ref_model):
+            if scored is not None:
+                constrain(base_of(scored), rollouts.grammar, settings.temperature)
+    return trainer

@@ -1,0 +1,62 @@
+"""Supervised fine-tuning (TRL's `SFTTrainer`): the model imitates a teacher's mechanisms; only the tokens of the reply count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from edgeworth.agents.designers.design_prompt import mechanism_json
+from edgeworth.errors import MissingExtra
+from edgeworth.progress import Progress, silent
+from edgeworth.runlog import RunLog
+from edgeworth.training.designer.settings import SFTSettings
+from edgeworth.training.designer.states import TRAINING_SEEDS, VALIDATION_SEEDS, play_states
+from edgeworth.training.designer.teachers import targets
+
+
+def pairs(settings: SFTSettings, count: int, first_seed: int, progress: Progress = silent) -> list[dict[str, Any]]:
+    """Prompts with their target mechanisms, as TRL reads conversations."""
+    states = play_states(settings.markets, count, settings.seed, first_seed, progress)
+    rows = targets(states, settings.targets, settings.seed, progress)
+    return [
+        {"prompt": prompt, "completion": [{"role": "assistant", "content": mechanism_json(row)}]}
+        for prompt, row in zip(states.prompts, rows, strict=True)
+    ]
+
+
+def train_sft(
+    settings: SFTSettings, folder: Path, command: str, resume: bool = False, progress: Progress = silent, device: str = "auto"
+) -> dict[str, Any]:
+    """Train a model on pairs; the card of what was trained is returned."""
+    try:
+        from datasets import Dataset
+        from trl import SFTConfig, SFTTrainer
+    except ImportError as error:
+        raise MissingExtra("Supervised fine-tuning", "trl and datasets", "designer") from error
+    from edgeworth.training.designer.models import find, load_student
+    from edgeworth.training.designer.stage import common_arguments, open_run, run_trainer, save_model
+
+    found = find(settings.model, settings.revision)
+    model, tokenizer = load_student(found, settings.tuning, device)
+    log: RunLog = open_run(folder, "sft", settings, command, resume)
+    taught = pairs(settings, settings.states, TRAINING_SEEDS, progress)
+    held_out = pairs(settings, settings.validation_states, VALIDATION_SEEDS)
+    use = settings.optimization
+    arguments = SFTConfig(
+        **common_arguments(use, folder, settings.seed),
+        completion_only_loss=True,
+        max_length=None,
+        gradient_checkpointing=settings.tuning.gradient_checkpointing,
+        eval_strategy="steps",
+        eval_steps=use.save_every,
+        per_device_eval_batch_size=use.batch,
+    )
+    trainer = SFTTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=Dataset.from_list(taught),
+        eval_dataset=Dataset.from_list(held_out),
+        processing_class=tokenizer,
+    )
+    run_trainer(trainer, log, progress, resume)
+    return save_model(trainer, tokenizer, log, "sft", settings, command, {"pairs": len(taught)})

@@ -1,0 +1,175 @@
+"""A run of one of the two trainings: its folder, its history, how it stops and continues, and what it leaves.
+
+The folder holds `config.yaml`, `run.json`, `metrics.csv` and `training_history.json` as every run does (`runlog.py`), the trainer's own
+checkpoints to continue from in `checkpoints/`, and at the end `model/`: an adapter or a whole model, with a card.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState
+
+from edgeworth.errors import InvalidOption, RunStopped
+from edgeworth.files import write_json, writing
+from edgeworth.games.auction.vocabulary import RULES
+from edgeworth.llm.huggingface import CARD, TRAINED_ON
+from edgeworth.progress import Progress
+from edgeworth.runlog import CHECKPOINTS, CONFIG, STEP, Line, RunLog
+from edgeworth.training.designer.models import MODEL, base_of, parameter_counts
+from edgeworth.training.designer.settings import GRPOSettings, Optimization, SFTSettings, Trainer, as_mapping
+from edgeworth.training.run import Stop, stopping_gracefully
+
+NAMES = {"num_tokens": "tokens", "completions/mean_length": "completion_length", "frac_reward_zero_std": "equal_groups"}
+"""Metrics of TRL under plainer names."""
+REWARD_MEAN = re.compile(r"rewards/(\w+)/mean")
+LEFT_OUT = ("epoch", "train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos", "train_loss")
+
+
+def plain_metrics(logs: Mapping[str, float]) -> dict[str, float]:
+    """The metrics of a line of the trainer's log, by the names of our history."""
+    found: dict[str, float] = {}
+    for name, value in logs.items():
+        if reward := REWARD_MEAN.fullmatch(name):
+            found[f"reward_{reward[1]}"] = value
+        elif not name.startswith(("rewards/", "completions/")) or name in NAMES:
+            found[NAMES.get(name, name)] = value
+    return {name: float(value) for name, value in found.items() if name not in LEFT_OUT}
+
+
+class History(TrainerCallback):  # type: ignore[misc]
+    """Writes the trainer's log into the run's folder, shows progress, and lets Ctrl-C end the step, save and stop."""
+
+    def __init__(self, log: RunLog, progress: Progress, stop: Stop, seconds: float = 0.0) -> None:
+        self.log, self.progress, self.stop = log, progress, stop
+        self.began = time.perf_counter() - seconds
+
+    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **_: Any) -> None:
+        metrics = plain_metrics(logs or {})
+        if metrics:
+            line: Line = {STEP: state.global_step, "seconds": round(time.perf_counter() - self.began, 2), **metrics}
+            self.log.add(line)
+            self.log.write_history()
+
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.progress(self._words(), state.global_step, state.max_steps)
+        if self.stop.signal is not None:
+            control.should_save = control.should_training_stop = True
+
+    def _words(self) -> str:
+        last = self.log.lines[-1] if self.log.lines else {}
+        shown = [f"{name} {float(last[name]):.3g}" for name in ("loss", "reward") if name in last]
+        return ", ".join(shown) or "training"
+
+
+def common_arguments(optimization: Optimization, folder: Path, seed: int) -> dict[str, Any]:
+    """Arguments that both trainers of TRL share."""
+    on_gpu = torch.cuda.is_available()
+    return {
+        "output_dir": str(folder / CHECKPOINTS),
+        "max_steps": optimization.steps,
+        "learning_rate": optimization.learning_rate,
+        "lr_scheduler_type": optimization.schedule,
+        "warmup_steps": optimization.warmup,
+        "weight_decay": optimization.weight_decay,
+        "max_grad_norm": optimization.gradient_norm,
+        "per_device_train_batch_size": optimization.batch,
+        "gradient_accumulation_steps": optimization.accumulation,
+        "logging_steps": optimization.log_every,
+        "save_steps": optimization.save_every,
+        "save_total_limit": 1,
+        "seed": seed,
+        "data_seed": seed,
+        "bf16": on_gpu,
+        "use_cpu": not on_gpu,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "dataloader_pin_memory": on_gpu,
+        "save_only_model": False,
+    }
+
+
+def open_run(folder: Path, trainer: Trainer, settings: SFTSettings | GRPOSettings, command: str, resume: bool) -> RunLog:
+    """The folder of a new run, or of one that is continued from its last checkpoint."""
+    if not resume:
+        return RunLog.begin(folder, as_mapping(trainer, settings), command, with_tensorboard=False)
+    checkpoint = last_checkpoint(folder)
+    return RunLog.reopen(folder, int(checkpoint.name.rpartition("-")[2]), with_tensorboard=False)
+
+
+def last_checkpoint(folder: Path) -> Path:
+    """The checkpoint of the trainer that a run is continued from."""
+    found = [path for path in (folder / CHECKPOINTS).glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
+    if not (folder / CONFIG).is_file() or not found:
+        raise InvalidOption(f"{folder} holds no checkpoint to continue from; begin the run without --resume.")
+    return max(found, key=lambda path: int(path.name.rpartition("-")[2]))
+
+
+def run_trainer(trainer: Any, log: RunLog, progress: Progress, resume: bool) -> None:
+    """Train to the last step; Ctrl-C and SIGTERM end the step under way, save, and stop."""
+    trainer.remove_callback(PrinterCallback)
+    seconds = float(log.lines[-1]["seconds"]) if log.lines else 0.0
+    with stopping_gracefully() as stop:
+        trainer.add_callback(History(log, progress, stop, seconds))
+        with _disk_errors(log.folder):
+            trainer.train(resume_from_checkpoint=str(last_checkpoint(log.folder)) if resume else None)
+        if stop.signal is not None and trainer.state.global_step < trainer.state.max_steps:
+            stop.leave()
+
+
+def _disk_errors(folder: Path) -> Any:
+    """While inside, a full disk is reported as such, whoever was writing."""
+    return writing(folder)
+
+
+def save_model(
+    trainer: Any, tokenizer: Any, log: RunLog, kind: Trainer, settings: SFTSettings | GRPOSettings, command: str, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Keep what was trained and its card in `model/`; a whole model in half precision. The card is returned."""
+    folder, model = log.folder / MODEL, trainer.accelerator.unwrap_model(trainer.model)
+    counts = parameter_counts(model)
+    with _disk_errors(folder):
+        if base_of(model) is model:
+            torch.nn.Module.to(model, torch.bfloat16)
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    markets = settings.markets
+    card = {
+        "what": f"A language model designer of auction markets, trained by {kind.upper()} from {settings.model}.",
+        "command": command,
+        "rules": {"auction": RULES},
+        TRAINED_ON: {
+            "mechanism": {
+                "rules": [RULES, RULES],
+                "n_agents": [min(markets.n_agents), max(markets.n_agents)],
+                "episode_length": [min(markets.episode_lengths), max(markets.episode_lengths)],
+            }
+        },
+        **counts,
+        "settings": as_mapping(kind, settings),
+        "steps": trainer.state.global_step,
+        "hardware": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
+        "training_seconds": log.lines[-1]["seconds"] if log.lines else 0.0,
+        **facts,
+        "last": {name: value for name, value in (log.lines[-1] if log.lines else {}).items() if value == value},
+    }
+    write_json(folder / CARD, card)
+    return card
+
+
+def read_stage_card(folder: Path) -> dict[str, Any]:
+    """The card of a model that was trained here."""
+    path = folder / CARD
+    if not path.is_file():
+        raise RunStopped(f"{path} is missing; expected the folder of a finished training.")
+    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return card
+
+
+Made = Callable[[], Any]

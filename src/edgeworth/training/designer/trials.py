@@ -1,0 +1,102 @@
+"""Trials: what a mechanism is worth in a state, found by playing on from exactly that state, over several draws of what comes.
+
+A draw changes the key of the market's randomness and nothing else, so bidders remember all they have lived through. Draws have numbers:
+the same numbers bring the same values, shocks and chances to every mechanism that is tried in a state, and differences between
+mechanisms are the mechanisms' own. The steps after the first are posted by another designer, the same for all.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.designers.designer import Designer
+from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.market_view import SCORE_COLUMNS, outcome_table
+from edgeworth.games.auction.state import SCORES
+from edgeworth.seeding import hash_rows
+from edgeworth.training.designer.states import States
+
+REDRAWN = np.uint64(0x7D1A15)
+COMPOSITE = SCORES.index("composite")
+CORES = os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What came of mechanisms, each tried with several draws."""
+
+    scores: NDArray[np.float64]
+    """The scores of the first step, (mechanisms, draws, scores), in the order of `state.SCORES`."""
+    returns: NDArray[np.float64]
+    """The discounted mean of the composite over all steps that count, (mechanisms, draws)."""
+
+
+def redrawn_keys(keys: NDArray[np.uint64], draws: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The keys of markets for draws by number."""
+    hashed = np.empty(len(keys), np.uint64)
+    hash_rows(np.stack([keys, draws.astype(np.uint64)], axis=1), REDRAWN, hashed)
+    return hashed
+
+
+def try_mechanisms(
+    states: States, mechanisms: Rows, draws: int, horizon: int = 1, discount: float = 1.0, designer: Designer | None = None
+) -> Trials:
+    """Post one mechanism in each state and play on for up to `horizon` steps, over `draws` draws.
+
+    The designer posts from the second step on; without one, the mechanism stays.
+    """
+    scores, returns = np.zeros((len(states), draws, len(SCORES))), np.zeros((len(states), draws))
+
+    def play(lot: NDArray[np.int64]) -> None:
+        scores[lot], returns[lot] = _play(states.chosen(lot), mechanisms[lot], draws, horizon, discount, designer)
+
+    with ThreadPoolExecutor(CORES) as pool:
+        list(pool.map(play, states.lots()))
+    return Trials(scores, returns)
+
+
+def _play(
+    states: States, mechanisms: Rows, draws: int, horizon: int, discount: float, designer: Designer | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The trials of one lot: first scores, and returns."""
+    repeated = np.repeat(np.arange(len(states)), draws)
+    batch, history = states.chosen(repeated).opened()
+    batch.markets["key"] = redrawn_keys(batch.markets["key"], np.tile(np.arange(draws), len(states)))
+    if designer is not None:
+        designer = copy.copy(designer)  # lots are played in threads
+        designer.begin(batch.config, batch.size, 0)
+    posted, weight, weights = mechanisms[repeated], 1.0, 0.0
+    first, total = np.zeros((batch.size, len(SCORES))), np.zeros(batch.size)
+    steps = min(horizon, batch.config.episode_length - int(batch.markets["step"][0]))
+    for step in range(steps):
+        if step and designer is not None:
+            posted = designer.design(history.view())
+        scored = outcome_table(batch.step(posted))[:, SCORE_COLUMNS]
+        history.add(posted)
+        first = first if step else scored.copy()
+        total += weight * scored[:, COMPOSITE]
+        weights, weight = weights + weight, weight * discount
+    shape = len(states), draws
+    return first.reshape(*shape, len(SCORES)), (total / weights).reshape(shape)
+
+
+def mechanism_share(returns: NDArray[np.float64]) -> float:
+    """The share of the variance of rewards within groups that is due to the mechanisms; the rest is left of the draws.
+
+    `returns` is (groups, mechanisms, draws). A reward is a mean over draws; since the draws are common to a group, what is left of them is
+    their interaction with the mechanisms, estimated by the analysis of variance.
+    """
+    groups, mechanisms, draws = returns.shape
+    if draws < 2 or mechanisms < 2:
+        return float("nan")
+    centred = returns - returns.mean(axis=1, keepdims=True)
+    effects = centred.mean(axis=2)
+    between = draws * (effects**2).sum() / (groups * (mechanisms - 1))
+    within = ((centred - effects[:, :, None]) ** 2).sum() / (groups * (mechanisms - 1) * (draws - 1))
+    return float(max(0.0, 1.0 - within / between)) if between > 0 else float("nan")
