@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from transformers.utils import ModelOutput
+from transformers.utils.generic import ModelOutput
 
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
 from edgeworth.llm.local.attention import ATTENTION
@@ -67,7 +67,7 @@ class Grammar:
 
 
 @dataclass
-class Scored(ModelOutput):  # type: ignore[misc]
+class Scored(ModelOutput):
     """What TRL reads of a model that is called with `fused_lm_head=True`."""
 
     log_probs: Tensor | None = None

@@ -116,11 +116,8 @@ def quantized(place: torch.device) -> Any:
             "tuning.four_bit needs the package bitsandbytes; install it (pip install bitsandbytes), or set tuning.four_bit to false"
             " to train in bf16.",
         )
-    from transformers import BitsAndBytesConfig
-
-    return BitsAndBytesConfig(
-        load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16, bnb_4bit_use_double_quant=True
-    )
+    config: Any = importlib.import_module("transformers").BitsAndBytesConfig
+    return config(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16, bnb_4bit_use_double_quant=True)
 
 
 # Adapters

@@ -6,30 +6,30 @@ checkpoints to continue from in `checkpoints/`, and at the end `model/`: an adap
 
 from __future__ import annotations
 
-import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState
 
-from edgeworth.errors import InvalidOption, RunStopped
+from edgeworth.errors import InvalidOption
 from edgeworth.files import write_json, writing
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.huggingface import CARD, TRAINED_ON
+from edgeworth.llm.local.loading import without_bars
 from edgeworth.progress import Progress
 from edgeworth.runlog import CHECKPOINTS, CONFIG, STEP, Line, RunLog
 from edgeworth.training.designer.models import MODEL, base_of, parameter_counts
 from edgeworth.training.designer.settings import GRPOSettings, Optimization, SFTSettings, Trainer, as_mapping
-from edgeworth.training.run import Stop, stopping_gracefully
+from edgeworth.training.run_loop import Stop, stopping_gracefully
 
 NAMES = {"num_tokens": "tokens", "completions/mean_length": "completion_length", "frac_reward_zero_std": "equal_groups"}
 """Metrics of TRL under plainer names."""
 REWARD_MEAN = re.compile(r"rewards/(\w+)/mean")
-LEFT_OUT = ("epoch", "train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos", "train_loss")
+LEFT_OUT = re.compile(r"epoch|total_flos|train_.*|eval_(runtime|samples_per_second|steps_per_second|num_tokens)|clip_ratio/(low|high)_.*")
 
 
 def plain_metrics(logs: Mapping[str, float]) -> dict[str, float]:
@@ -40,10 +40,10 @@ def plain_metrics(logs: Mapping[str, float]) -> dict[str, float]:
             found[f"reward_{reward[1]}"] = value
         elif not name.startswith(("rewards/", "completions/")) or name in NAMES:
             found[NAMES.get(name, name)] = value
-    return {name: float(value) for name, value in found.items() if name not in LEFT_OUT}
+    return {name: float(value) for name, value in found.items() if LEFT_OUT.fullmatch(name) is None}
 
 
-class History(TrainerCallback):  # type: ignore[misc]
+class History(TrainerCallback):
     """Writes the trainer's log into the run's folder, shows progress, and lets Ctrl-C end the step, save and stop."""
 
     def __init__(self, log: RunLog, progress: Progress, stop: Stop, seconds: float = 0.0) -> None:
@@ -117,15 +117,10 @@ def run_trainer(trainer: Any, log: RunLog, progress: Progress, resume: bool) -> 
     seconds = float(log.lines[-1]["seconds"]) if log.lines else 0.0
     with stopping_gracefully() as stop:
         trainer.add_callback(History(log, progress, stop, seconds))
-        with _disk_errors(log.folder):
+        with writing(log.folder), without_bars():
             trainer.train(resume_from_checkpoint=str(last_checkpoint(log.folder)) if resume else None)
         if stop.signal is not None and trainer.state.global_step < trainer.state.max_steps:
             stop.leave()
-
-
-def _disk_errors(folder: Path) -> Any:
-    """While inside, a full disk is reported as such, whoever was writing."""
-    return writing(folder)
 
 
 def save_model(
@@ -134,7 +129,7 @@ def save_model(
     """Keep what was trained and its card in `model/`; a whole model in half precision. The card is returned."""
     folder, model = log.folder / MODEL, trainer.accelerator.unwrap_model(trainer.model)
     counts = parameter_counts(model)
-    with _disk_errors(folder):
+    with writing(folder), without_bars():
         if base_of(model) is model:
             torch.nn.Module.to(model, torch.bfloat16)
         model.save_pretrained(folder)
@@ -161,15 +156,3 @@ def save_model(
     }
     write_json(folder / CARD, card)
     return card
-
-
-def read_stage_card(folder: Path) -> dict[str, Any]:
-    """The card of a model that was trained here."""
-    path = folder / CARD
-    if not path.is_file():
-        raise RunStopped(f"{path} is missing; expected the folder of a finished training.")
-    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return card
-
-
-Made = Callable[[], Any]
