@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_model import write_tiny_model
 
 from edgeworth.llm.huggingface import HuggingFace
+from tiny_model import write_tiny_model
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # models this small are slower on two threads than on one
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from local_prompts import hint_moments, mechanism_moments
-from tiny_model import trained_tokenizer
 
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.llm.local.grammar import Constraint, Constraints, grammar_of, schema_text
 from edgeworth.protocol import Accepted, parse_reply
 from edgeworth.seeding import generator
+from tiny_model import trained_tokenizer
 
 TRANSLATED: list[tuple[int, dict[str, Any]]] = [
     (23, {"type": "object", "properties": {"b": {"type": "boolean"}, "a": {"type": "null"}}, "required": ["a", "b"]}),

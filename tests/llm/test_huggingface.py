@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from conversations import GREEDY, ask, texts
 from local_prompts import hint_moments
-from tiny_model import write_tiny_model
 
 from edgeworth.errors import EdgeworthError, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
 from edgeworth.llm.client import Completion, Failure, Message, Sampling
 from edgeworth.llm.huggingface import POCKET_FOLDER, HuggingFace, Pocket
 from edgeworth.llm.stack import make_client, open_client
+from tiny_model import write_tiny_model
 
 HUB_NAME = "Qwen/Qwen2.5-1.5B-Instruct"
 

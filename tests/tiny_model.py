@@ -1,4 +1,4 @@
-"""A language model of seconds: a tokenizer trained on our own prompts, and a small Llama that has learned nothing."""
+"""A language model of seconds: a tokenizer trained on our own prompts, and a small Llama or Qwen that has learned nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEMPLATE = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 
 def prompt_texts() -> list[str]:
@@ -39,28 +39,44 @@ def trained_tokenizer(single_digits: bool = True, vocabulary: int = 1500) -> Any
 
 
 def tiny_llama(tokenizer: Any, seed: int = 0, **changes: Any) -> Any:
-    """A Llama of two layers whose logits are spread enough that its choices differ."""
+    """A Llama of two layers."""
+    return _tiny("Llama", tokenizer, seed, changes)
+
+
+def tiny_qwen(tokenizer: Any, seed: int = 0, **changes: Any) -> Any:
+    """A Qwen2 of two layers, the architecture of the published designer."""
+    return _tiny("Qwen2", tokenizer, seed, changes)
+
+
+def _tiny(kind: str, tokenizer: Any, seed: int, changes: dict[str, Any]) -> Any:
+    """A model whose logits are spread enough that its choices differ."""
     import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+    import transformers
 
     sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128}
     ends = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    config = LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=4096, tie_word_embeddings=True, **sizes, **ends | changes)
+    options = {"vocab_size": len(tokenizer), "max_position_embeddings": 4096, "tie_word_embeddings": True, **sizes, **ends, **changes}
     torch.manual_seed(seed)
-    model = LlamaForCausalLM(config)
+    model = getattr(transformers, f"{kind}ForCausalLM")(getattr(transformers, f"{kind}Config")(**options))
     for weights in model.parameters():
         weights.data.normal_(0.0, 0.25) if weights.dim() > 1 else None
     return model.eval()
 
 
-def write_tiny_model(folder: Path, seed: int = 0, change: Callable[[Any], None] = lambda tokenizer: None, **changes: Any) -> Path:
+def write_tiny_model(
+    folder: Path,
+    seed: int = 0,
+    change: Callable[[Any], None] = lambda tokenizer: None,
+    make: Callable[..., Any] = tiny_llama,
+    **changes: Any,
+) -> Path:
     """A folder as `save_pretrained` writes it, weights in bfloat16; `change` may spoil the tokenizer."""
     import torch
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     tokenizer = trained_tokenizer()
-    model = tiny_llama(tokenizer, seed, **changes)
+    model = make(tokenizer, seed, **changes)
     change(tokenizer)
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
