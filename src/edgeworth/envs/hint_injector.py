@@ -143,7 +143,8 @@ class HintInjectorEnv(_WithHints, gymnasium.Wrapper[Any, Any, Any, Any]):
         hints = self.feed.ask()
         info: Info = {"hint_features": self.feed.features[0].copy()}
         if hints.given[0]:
-            info["hint"] = {"act_type": hints.acts.item(0), "oA": hints.shares[0], "confidence": hints.confidences.item(0)}
+            acts, shares = hints.moves()
+            info["hint"] = {"act_type": acts.item(0), "oA": shares[0], "confidence": hints.confidences.item(0)}
         elif hints.rejections:
             info["hint_rejection"] = hints.rejections[0]
         return info
@@ -170,7 +171,8 @@ class HintInjectorVectorEnv(_WithHints, VectorWrapper):
     def _add_hints(self, infos: Info, chosen: NDArray[np.bool_] | None = None) -> None:
         hints = self.feed.ask(chosen)
         infos["hint_features"] = self.feed.features.copy() if self.feed.config.hold_last else self.feed.features
-        infos["hint"], infos["_hint"] = {"act_type": hints.acts, "oA": hints.shares, "confidence": hints.confidences}, hints.given
+        acts, shares = hints.moves()
+        infos["hint"], infos["_hint"] = {"act_type": acts, "oA": shares, "confidence": hints.confidences}, hints.given
         if hints.rejections:
             infos["hint_rejection"], infos["_hint_rejection"] = _spread(hints.rejections, self.num_envs)
 

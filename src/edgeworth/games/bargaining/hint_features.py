@@ -121,6 +121,19 @@ def write_random_hints(state: Array, due: Array, features: Array) -> None:
 
 
 @compiled
+def read_moves(features: Array, views: Array, acts: Array, shares: Array) -> None:
+    """The acts and shares of hints, read back from their features; zeros where there is no hint."""
+    for i in range(features.shape[0]):
+        e = np.uint64(i)
+        act = np.int64(0)
+        for column in range(1, SHARE_COLUMN):
+            act += column * np.int64(features[e, column])
+        acts[e] = act
+        for k in range(3):
+            shares[e, k] = np.int64(features[e, SHARE_COLUMN + k] * views[e, COUNTS_AT + k] + 0.5)
+
+
+@compiled
 def extend_features(
     views: Array,
     masks: Array,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Triple, triple_of
-from edgeworth.games.bargaining.hint_features import CONFIDENCE_COLUMN, HINT_FEATURES, SHARE_COLUMN, write_hint_features
+from edgeworth.games.bargaining.hint_features import CONFIDENCE_COLUMN, HINT_FEATURES, read_moves, write_hint_features
 from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import END, ITEM_NAMES, PROPOSE, Act
 from edgeworth.protocol import Reason, Rejection
@@ -42,15 +42,21 @@ class Hints(NamedTuple):
     rejections: Mapping[int, Rejection] = NO_REJECTIONS
     """Why an episode that was due has no hint."""
 
+    def moves(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The act and the share of every hint; zeros where there is none."""
+        acts, shares = np.empty(len(self.features), np.int64), np.empty((len(self.features), 3), np.int64)
+        read_moves(self.features, self.views, acts, shares)
+        return acts, shares
+
     @property
     def acts(self) -> NDArray[np.int64]:
-        """The act of every hint; 0 where there is none."""
-        return np.asarray(self.features[:, :SHARE_COLUMN].argmax(axis=1), np.int64)
+        """The act of every hint."""
+        return self.moves()[0]
 
     @property
     def shares(self) -> NDArray[np.int64]:
-        """The share of every hint; zeros where there is none."""
-        return np.asarray(np.rint(self.features[:, SHARE_COLUMN:CONFIDENCE_COLUMN] * self.views[:, VIEW["counts"]]), np.int64)
+        """The share of every hint."""
+        return self.moves()[1]
 
     @property
     def confidences(self) -> NDArray[np.float32]:
@@ -62,7 +68,8 @@ class Hints(NamedTuple):
         if not self.given[slot]:
             return None
         row = Hints(self.features[slot : slot + 1], self.given, self.views[slot : slot + 1])
-        return Hint(Act(row.acts.item()), triple_of(row.shares[0]), row.confidences.item())
+        acts, shares = row.moves()
+        return Hint(Act(acts.item()), triple_of(shares[0]), row.confidences.item())
 
 
 def no_hints(batch: BargainingBatch) -> Hints:
