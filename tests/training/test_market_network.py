@@ -14,7 +14,7 @@ from edgeworth.training.market_network import DesignerNetwork
 
 torch.set_num_threads(1)
 
-SHAPE = DesignerShape(hidden=16, layers=2, reserve_levels=5, penalty_levels=4)
+SHAPE = DesignerShape(hidden=16, layers=2, reserve_levels=5, penalty_levels=4, cosines=3)
 COUNTS = (3, 5, 2, 2, 2, 2, 2, 4, 4, 4, 4)
 
 
@@ -31,13 +31,19 @@ def features(number: int) -> torch.Tensor:
 
 
 def logits_by_field(made: DesignerNetwork, seen: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The raw logits of every field, split without the network's own runs."""
-    found: tuple[torch.Tensor, ...] = torch.split(made.outputs(seen)[:, :-1], COUNTS, dim=1)
-    return found
+    """The logits of every level of every field, computed field by field: numbers are sums of cosines over their levels."""
+    given, found = made.outputs(seen)[:, :-1], []
+    for name, count in zip(FIELDS, COUNTS, strict=True):
+        width = SHAPE.cosines if name in HIGHEST else count
+        part, given = given[:, :width], given[:, width:]
+        waves = [[np.cos(np.pi * wave * (level + 0.5) / count) for level in range(count)] for wave in range(1, SHAPE.cosines + 1)]
+        found.append(part @ torch.tensor(waves).float() if name in HIGHEST else part)
+    assert given.shape[1] == 0
+    return tuple(found)
 
 
 def test_every_field_has_its_levels() -> None:
-    assert SHAPE.counts == COUNTS and SHAPE.logits == sum(COUNTS) == 34
+    assert SHAPE.counts == COUNTS and SHAPE.logits == sum(COUNTS) - (5 + 3 * 4) + 4 * 3
     assert dict(zip(FIELDS, DesignerShape().counts, strict=True))["reserve_price"] == DesignerShape().reserve_levels
 
 

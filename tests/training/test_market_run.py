@@ -21,7 +21,7 @@ from networks import write_network
 SMALL: dict[str, Any] = {
     "num_train_steps": 1_200,
     "markets": {"lengths": [3, 7]},
-    "network": {"reserve_levels": 5, "penalty_levels": 4},
+    "network": {"reserve_levels": 5, "penalty_levels": 4, "cosines": 2},
     "ppo": {"num_envs": 20, "rollout": 10, "minibatch": 100, "hidden": 8, "lr_schedule": "linear", "entropy": 0.01},
     "validation": 10,
     "logging": {"tensorboard": False, "save_every": 2},
@@ -69,9 +69,8 @@ def test_the_checkpoint_plays_as_the_network_did(tmp_path: Path) -> None:
     run.close()
     player, _ = read_player(tmp_path / "run" / "checkpoints" / "last")
     seen = run.learner.practice.features()  # type: ignore[attr-defined]
-    outputs = run.learner.policy.outputs(torch.from_numpy(seen)).detach().numpy()  # type: ignore[attr-defined]
-    likeliest = [part.argmax(1) for part in np.split(outputs[:, :-1], np.cumsum(player.shape.counts)[:-1], axis=1)]
-    assert np.array_equal(player.choose(seen), np.stack(likeliest, 1))
+    likeliest = [logs.argmax(2) for logs in run.learner.policy(torch.from_numpy(seen)).fields]  # type: ignore[attr-defined]
+    assert np.array_equal(player.choose(seen), torch.cat(likeliest, 1).numpy())
     scores = play(Policy(tmp_path / "run"), AuctionConfig(stage="stages", n_agents=3, episode_length=2), 4, seed=0)
     assert scores.shape == (4, 2)
 

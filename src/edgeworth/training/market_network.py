@@ -1,4 +1,4 @@
-"""The designer's network in torch: a tanh trunk, eleven independent categorical heads, and the value.
+"""The designer's network in torch: a tanh trunk, eleven independent heads, and the value.
 
 A move is a level for every field (`agents/designers/policy_layout.py`), and its probability is the product over the fields.
 Neighbouring fields with equally many levels (the flags, the penalties) share one softmax.
@@ -56,16 +56,19 @@ class DesignerNetwork(Network):
     def __init__(self, shape: DesignerShape, parameters: NDArray[np.float32]) -> None:
         super().__init__(shape)
         self.runs = [(count, len(list(run))) for count, run in groupby(shape.counts)]
+        self.register_buffer("curves", torch.from_numpy(shape.curves()).float(), persistent=False)
         self.register_buffer("of_numbers", torch.tensor([name in HIGHEST for name in FIELDS]).float(), persistent=False)
+        self.curves: Tensor
         self.of_numbers: Tensor
         self.load_vector(parameters)
 
     def forward(self, features: Tensor) -> Outlook:
         """The outlook for markets with these features (B, F)."""
         heads = self.outputs(features)
+        logits = heads[:, :-1] @ self.curves
         ends = list(accumulate(count * fields for count, fields in self.runs))
         parts = zip(self.runs, [0, *ends], ends, strict=False)
-        fields = (heads[:, low:high].reshape(-1, fields, count).log_softmax(-1) for (count, fields), low, high in parts)
+        fields = (logits[:, low:high].reshape(-1, fields, count).log_softmax(-1) for (count, fields), low, high in parts)
         return Outlook(tuple(fields), heads[:, -1])
 
     def log_prob(self, outlook: Outlook, levels: Tensor) -> Tensor:

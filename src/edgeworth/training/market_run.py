@@ -36,6 +36,8 @@ class NetworkSettings:
     """Levels of the reserve price, from 0 to 0.9."""
     penalty_levels: Annotated[int, between(2, 1_000)] = 31
     """Levels of each of the three penalties, from 0 to 3."""
+    cosines: Annotated[int, between(1, 1_000)] = 8
+    """Cosines in the logits of a number."""
 
 
 @settings
@@ -55,7 +57,7 @@ class DesignerSettings:
     @property
     def shape(self) -> DesignerShape:
         """The network."""
-        return DesignerShape(self.ppo.hidden, self.ppo.layers, self.network.reserve_levels, self.network.penalty_levels)
+        return DesignerShape(self.ppo.hidden, self.ppo.layers, **asdict(self.network))
 
 
 def load_settings(path: Path, changes: Mapping[str, Any] | None = None) -> DesignerSettings:

@@ -37,7 +37,8 @@ class DesignerPlayer:
         arrays = {name: array.astype(np.float64) for name, array in shape.split(parameters).items()}
         names = [*(f"trunk.{layer}" for layer in range(shape.layers)), "heads"]
         *self.trunk, (weight, bias) = [(arrays[f"{name}.weight"].T, arrays[f"{name}.bias"]) for name in names]
-        self.heads = weight[:, : shape.logits], bias[: shape.logits]
+        curves = shape.curves()
+        self.heads = weight[:, : shape.logits] @ curves, bias[: shape.logits] @ curves
 
     def choose(self, features: NDArray[np.float32]) -> Levels:
         """The likeliest level of every field, (N, 11); of two alike, the lower."""

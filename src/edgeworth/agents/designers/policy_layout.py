@@ -1,7 +1,8 @@
 """What a designer's policy network chooses: one level for each of the eleven fields of a mechanism.
 
-Words and flags have their values for levels. Numbers have levels at equal distances from 0 to the highest value, fine enough for the score:
-a market tells mechanisms apart that differ by a few hundredths of a reserve price, and hardly by a tenth of a fine.
+Words and flags have their values for levels, and a logit for each. Numbers have many levels, at equal distances from 0 to the highest
+value, and neighbours among them do nearly the same to a market. So the logits of a number are a smooth curve over its levels, a sum of a
+few cosines whose amplitudes the network gives: what is learnt about one level holds for those beside it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class DesignerShape(TrunkShape):
     """Levels of the reserve price, from 0 to 0.9."""
     penalty_levels: Annotated[int, Field(ge=2)] = 31
     """Levels of each of the three penalties, from 0 to 3."""
+    cosines: Annotated[int, Field(ge=1)] = 8
+    """Cosines in the logits of a number."""
 
     @property
     def inputs(self) -> int:
@@ -48,8 +51,17 @@ class DesignerShape(TrunkShape):
 
     @property
     def logits(self) -> int:
-        """The levels of all fields, field after field."""
-        return sum(self.counts)
+        """What the network gives, field after field: logits of words and flags, amplitudes of the cosines of numbers."""
+        return sum(self.cosines if name in HIGHEST else count for name, count in zip(FIELDS, self.counts, strict=True))
+
+    def curves(self) -> NDArray[np.float64]:
+        """The matrix that turns what the network gives into the logits of all levels, (logits, Σ counts)."""
+        found, row, column = np.zeros((self.logits, sum(self.counts))), 0, 0
+        for name, count in zip(FIELDS, self.counts, strict=True):
+            block = cosines(self.cosines, count) if name in HIGHEST else np.eye(count)
+            found[row : row + len(block), column : column + count] = block
+            row, column = row + len(block), column + count
+        return found
 
     def mechanisms(self, levels: Levels) -> Rows:
         """The mechanisms behind rows of eleven levels."""
@@ -57,3 +69,9 @@ class DesignerShape(TrunkShape):
         for k, (name, count) in enumerate(zip(FIELDS, self.counts, strict=True)):
             rows[name] = levels[:, k] * HIGHEST[name] / (count - 1) if name in HIGHEST else levels[:, k]
         return rows
+
+
+def cosines(waves: int, levels: int) -> NDArray[np.float64]:
+    """The first cosines of half a wave, a whole wave, … over levels, (waves, levels): a constant would change no probability."""
+    middles = (np.arange(levels) + 0.5) / levels
+    return np.cos(np.pi * np.arange(1, waves + 1)[:, None] * middles)
