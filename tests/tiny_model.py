@@ -81,3 +81,20 @@ def write_tiny_model(
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def write_tiny_adapter(folder: Path, base: Path, named: str | None = None, seed: int = 0, rank: int = 4) -> Path:
+    """A LoRA adapter of a tiny model, far from zero; `named` is what it calls its base."""
+    import peft
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    model.config.name_or_path = str(base) if named is None else named
+    config = peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+    torch.manual_seed(seed)
+    adapted = peft.get_peft_model(model, config)
+    for name, weights in adapted.named_parameters():
+        weights.data.normal_(0.0, 0.1) if "lora_" in name else None
+    adapted.save_pretrained(folder)
+    return folder

@@ -1,4 +1,4 @@
-"""A local language model: any causal model from a folder or from the Hugging Face hub, asked in batches, on CPU or GPU.
+"""A local language model: any causal model or adapter from a folder or from the Hugging Face hub, asked in batches, on CPU or GPU.
 
 A schema is always met: replies are decoded under its grammar (`local.grammar`), what can be written in one way only is appended without
 asking the model, and what the prompts of a batch share is read once (`local.prefixes`). torch and transformers (extra `llm`) are imported
@@ -8,7 +8,6 @@ after it only asks.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import threading
@@ -20,21 +19,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from edgeworth.errors import InvalidOption, MissingExtra, ModelUnavailable, UnknownName
 from edgeworth.llm.client import Client, Completion, Failure, Messages, Reply, Sampling, Samplings, TokenLogprob, sampling_each
+from edgeworth.llm.local.folders import BUNDLED, Found, digest, find, local_folder
 
 if TYPE_CHECKING:
     from edgeworth.llm.local.decoding import Row
     from edgeworth.llm.local.loading import LocalModel
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
-POCKET_FOLDER = Path(__file__).resolve().parents[1] / "checkpoints" / "pocket"
+POCKET_FOLDER = BUNDLED["pocket"]
 CARD, TRAINED_ON = "card.json", "trained_on"
 """The card beside a model that was trained here, and its entry on what the text had, by game."""
-WEIGHTS = "*.safetensors"
-SMALL_FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
-"""Files beside the weights that decide replies."""
-PAGE = 2**16
-PAGES = 512
-"""A file of up to 32 MiB is read whole."""
 
 
 class HuggingFace(Client):
@@ -49,7 +43,10 @@ class HuggingFace(Client):
         batch_size: int = 16,
         threads: int = 1,
     ) -> None:
-        """`model` is a folder or a name on the hub; `dtype` "auto" is float32 on a CPU and the model's own on a GPU."""
+        """`model` is a folder (of a model, an adapter or a run), the name of a bundled model, or a name on the hub.
+
+        `dtype` "auto" is float32 on a CPU and the model's own on a GPU.
+        """
         if not isinstance(model, str | Path) or not str(model).strip():
             raise InvalidOption(f"model is {model!r}; expected a folder, or a name on the hub such as Qwen/Qwen2.5-1.5B-Instruct.")
         if dtype not in get_args(Dtype):
@@ -70,9 +67,9 @@ class HuggingFace(Client):
         return self._name("huggingface/")
 
     def _name(self, family: str) -> str:
-        folder = Path(self.model).expanduser()
-        if folder.is_dir():
-            known = f"{folder.resolve().name}@{digest(folder)}"
+        folder = local_folder(self.model)
+        if folder is not None:
+            known = f"{Path(self.model).expanduser().resolve().name}@{digest(folder)}"
         else:
             known = self.model if self.revision is None else f"{self.model}@{self.revision}"
         return f"{family}{known}{'' if self.dtype == 'auto' else f' {self.dtype}'}"
@@ -80,8 +77,9 @@ class HuggingFace(Client):
     @cached_property
     def trained_on(self) -> Mapping[str, Any]:
         """By game, what its training text had, where its card says so."""
+        folder = local_folder(self.model)
         try:
-            card = json.loads((Path(self.model).expanduser() / CARD).read_text(encoding="utf-8"))
+            card = None if folder is None else json.loads((folder / CARD).read_text(encoding="utf-8"))
         except (OSError, ValueError):  # not trained here
             return {}
         return dict(card.get(TRAINED_ON, {})) if isinstance(card, dict) else {}
@@ -113,18 +111,16 @@ class HuggingFace(Client):
         """The model, loaded when it is first needed."""
         if self._loaded is None:
             _need("torch", "transformers", "llguidance")
-            folder = self._find()  # before torch is imported, which takes seconds
+            found = self._find()  # before torch is imported, which takes seconds
             from edgeworth.llm.local.loading import load
 
             with self._threads():
-                self._loaded = load(folder, self.model, self.device, self.dtype, self.batch_size)
+                self._loaded = load(found, self.device, self.dtype, self.batch_size)
         return self._loaded
 
-    def _find(self) -> Path:
-        """The folder that holds the model."""
-        from edgeworth.llm.local.hub import find_model
-
-        return find_model(self.model, self.revision)
+    def _find(self) -> Found:
+        """Where the model is."""
+        return find(self.model, self.revision)
 
     def _called(self) -> str:
         """What sentences call the model."""
@@ -205,7 +201,7 @@ class Pocket(HuggingFace):
             return self._name("pocket/")
         return self._name("") if POCKET_FOLDER.is_dir() else "pocket"
 
-    def _find(self) -> Path:
+    def _find(self) -> Found:
         if not Path(self.model).is_dir():
             raise ModelUnavailable(
                 "unknown_model",
@@ -215,26 +211,3 @@ class Pocket(HuggingFace):
 
     def _called(self) -> str:
         return "the pocket model"
-
-
-def digest(folder: Path) -> str:
-    """Twelve characters that change with the files that decide replies, so that a cache keeps retrained models apart.
-
-    Of a large file, pages spread over its whole length are read: training moves every weight.
-    """
-    found = hashlib.sha256()
-    weights = sorted(folder.glob(WEIGHTS))
-    for path in [*(folder / name for name in SMALL_FILES), *weights]:
-        if path.is_file():
-            found.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            _read_into(found, path)
-    return found.hexdigest()[:12]
-
-
-def _read_into(found: hashlib._Hash, path: Path) -> None:
-    size = path.stat().st_size
-    pages = -(-size // PAGE)
-    with path.open("rb") as file:
-        for place in range(min(pages, PAGES)):
-            file.seek(place * PAGE if pages <= PAGES else place * (size - PAGE) // (PAGES - 1))
-            found.update(file.read(PAGE))

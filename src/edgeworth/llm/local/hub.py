@@ -1,4 +1,4 @@
-"""Where a model comes from: a folder, the folder of models that were downloaded before, or the Hugging Face hub.
+"""Models from the Hugging Face hub, downloaded before or now.
 
 A name that is no folder is one of the hub. What was downloaded before is taken without asking anybody; the hub is asked once, with a
 short limit, and when it does not answer, the error says how to go on without it.
@@ -13,6 +13,7 @@ from pathlib import Path
 from huggingface_hub import HfApi, errors, snapshot_download
 
 from edgeworth.errors import ModelUnavailable
+from edgeworth.llm.local.folders import checked_folder, is_adapter
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 NEEDED = ["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt"]
@@ -24,11 +25,8 @@ def is_folder_name(model: str) -> bool:
     return model.startswith((".", "~", os.sep)) or HUB_NAME.fullmatch(model) is None
 
 
-def find_model(model: str, revision: str | None) -> Path:
-    """The folder that holds a model, downloaded if need be."""
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        return checked_folder(folder)
+def download(model: str, revision: str | None) -> Path:
+    """The folder that holds a model of the hub, whole or an adapter."""
     if is_folder_name(model):
         raise ModelUnavailable(
             "unknown_model",
@@ -37,21 +35,15 @@ def find_model(model: str, revision: str | None) -> Path:
     return _downloaded(model, revision) or _download(model, revision)
 
 
-def checked_folder(folder: Path) -> Path:
-    """A folder that holds a model, or what it lacks."""
-    if not (folder / "config.json").is_file():
-        raise ModelUnavailable("unknown_model", f"{folder} holds no config.json; expected a folder that `save_pretrained` has written.")
-    if not any(folder.glob("*.safetensors")):
-        raise ModelUnavailable("unknown_model", f"{folder} holds no weights; expected model.safetensors beside its config.json.")
-    if not (folder / "tokenizer_config.json").is_file() and not (folder / "tokenizer.json").is_file():
-        raise ModelUnavailable("unknown_model", f"{folder} holds no tokenizer; save the model's tokenizer into it (`save_pretrained`).")
-    return folder
+def _complete(folder: str) -> Path:
+    """A downloaded folder that has everything a model needs."""
+    return Path(folder) if is_adapter(Path(folder)) else checked_folder(Path(folder))
 
 
 def _downloaded(model: str, revision: str | None) -> Path | None:
     """The model, if it was downloaded before, whole."""
     try:
-        return checked_folder(Path(snapshot_download(model, revision=revision, allow_patterns=NEEDED, local_files_only=True)))
+        return _complete(snapshot_download(model, revision=revision, allow_patterns=NEEDED, local_files_only=True))
     except (errors.LocalEntryNotFoundError, errors.HFValidationError, ModelUnavailable):
         return None
 
@@ -59,7 +51,7 @@ def _downloaded(model: str, revision: str | None) -> Path | None:
 def _download(model: str, revision: str | None) -> Path:
     try:
         HfApi().model_info(model, revision=revision, timeout=ANSWER_SECONDS)
-        return checked_folder(Path(snapshot_download(model, revision=revision, allow_patterns=NEEDED)))
+        return _complete(snapshot_download(model, revision=revision, allow_patterns=NEEDED))
     except ModelUnavailable:
         raise
     except Exception as error:  # every kind of broken connection

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,10 +16,11 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
-from edgeworth.errors import InvalidOption, ModelUnavailable
+from edgeworth.errors import FallbackUsed, InvalidOption, ModelUnavailable
 from edgeworth.llm.client import Messages
 from edgeworth.llm.local.attention import ATTENTION
 from edgeworth.llm.local.decoding import Decoder, Vocabulary
+from edgeworth.llm.local.folders import ADAPTER, BUNDLED, Found
 from edgeworth.llm.local.grammar import Constraints
 from edgeworth.llm.local.kv_cache import KeyValueCache, PackedCache, PaddedCache
 from edgeworth.llm.local.prefixes import Prefix
@@ -93,20 +96,15 @@ class LocalModel:
         return encoded
 
 
-def load(folder: Path, name: str, device: str, dtype: str, batch_size: int) -> LocalModel:
-    """The model in a folder; `name` is what errors call it."""
-    place = chosen_device(device)
-    tokenizer = load_tokenizer(folder, name)
-    model: Any
-    try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        with without_bars():
-            model = AutoModelForCausalLM.from_pretrained(
-                folder, config=config, dtype=_dtype(dtype, place), local_files_only=True, use_safetensors=True
-            )
-    except Exception as error:  # a folder from outside can be wrong in every way
-        reason = " ".join(str(error).split())[:200]
-        raise ModelUnavailable("unknown_model", f"{name} cannot be loaded as a causal language model: {reason}") from error
+def load(found: Found, device: str, dtype: str, batch_size: int) -> LocalModel:
+    """A model, ready to be asked; an adapter is merged into its base."""
+    place, name = chosen_device(device), found.name
+    tokenizer = load_tokenizer(found.base, name)
+    model = load_weights(found.base, name, _dtype(dtype, place))
+    if found.adapter is not None:
+        from edgeworth.llm.local.adapters import with_merged
+
+        model = with_merged(model, found.adapter)
     model.to(place).eval().requires_grad_(False)
     packed = is_packable(model)
     if packed:
@@ -118,6 +116,35 @@ def load(folder: Path, name: str, device: str, dtype: str, batch_size: int) -> L
             "serve it, for example with vLLM, and use the client `vllm`.",
         )
     return LocalModel(name, model, tokenizer, batch_size, packed)
+
+
+def load_weights(folder: Path, name: str, dtype: Any, **options: Any) -> Any:
+    """The whole model in a folder; `name` is what errors call it."""
+    try:
+        with without_bars(), _without_leftover(folder) as whole:
+            config = AutoConfig.from_pretrained(whole, local_files_only=True)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                whole, config=config, dtype=dtype, local_files_only=True, use_safetensors=True, **options
+            )
+    except Exception as error:  # a folder from outside can be wrong in every way
+        reason = " ".join(str(error).split())[:200]
+        raise ModelUnavailable("unknown_model", f"{name} cannot be loaded as a causal language model: {reason}") from error
+    model.config.name_or_path = next((bundled for bundled, place in BUNDLED.items() if place == folder), str(folder))
+    return model
+
+
+@contextmanager
+def _without_leftover(folder: Path) -> Iterator[Path]:
+    """The folder, seen without a leftover `adapter_config.json`, which transformers would follow; a warning says so."""
+    if not (folder / ADAPTER).is_file():
+        yield folder
+        return
+    warnings.warn(f"{folder} holds whole weights, so its leftover {ADAPTER} is ignored.", FallbackUsed, stacklevel=2)
+    with tempfile.TemporaryDirectory() as seen:
+        for path in folder.resolve().iterdir():
+            if not path.name.startswith("adapter_"):
+                (Path(seen) / path.name).symlink_to(path)
+        yield Path(seen)
 
 
 def is_packable(model: Any) -> bool:

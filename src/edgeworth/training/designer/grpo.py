@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.errors import MissingExtra
+from edgeworth.llm.local.folders import find
 from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 from edgeworth.training.designer.rewards import Judge, reward_functions
@@ -94,7 +95,7 @@ def train_grpo(
         import trl  # noqa: F401
     except ImportError as error:
         raise MissingExtra("GRPO", "trl and datasets", "designer") from error
-    from edgeworth.training.designer.models import find, load_student
+    from edgeworth.training.designer.models import load_student
     from edgeworth.training.designer.stage import open_run, run_trainer, save_model
 
     found = find(settings.model, settings.revision)

@@ -7,6 +7,7 @@ from typing import Any
 
 from edgeworth.agents.designers.design_prompt import mechanism_json
 from edgeworth.errors import MissingExtra
+from edgeworth.llm.local.folders import find
 from edgeworth.progress import Progress, silent
 from edgeworth.runlog import RunLog
 from edgeworth.training.designer.settings import SFTSettings
@@ -33,7 +34,7 @@ def train_sft(
         from trl import SFTConfig, SFTTrainer
     except ImportError as error:
         raise MissingExtra("Supervised fine-tuning", "trl and datasets", "designer") from error
-    from edgeworth.training.designer.models import find, load_student
+    from edgeworth.training.designer.models import load_student
     from edgeworth.training.designer.stage import common_arguments, open_run, run_trainer, save_model
 
     found = find(settings.model, settings.revision)

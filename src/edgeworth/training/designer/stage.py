@@ -19,10 +19,11 @@ from edgeworth.errors import InvalidOption
 from edgeworth.files import write_json, writing
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.huggingface import CARD, TRAINED_ON
+from edgeworth.llm.local.folders import MODEL
 from edgeworth.llm.local.loading import without_bars
 from edgeworth.progress import Progress
 from edgeworth.runlog import CHECKPOINTS, CONFIG, STEP, Line, RunLog
-from edgeworth.training.designer.models import MODEL, base_of, parameter_counts
+from edgeworth.training.designer.models import base_of, parameter_counts
 from edgeworth.training.designer.settings import GRPOSettings, Optimization, SFTSettings, Trainer, as_mapping
 from edgeworth.training.run_loop import Stop, stopping_gracefully
 
