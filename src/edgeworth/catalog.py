@@ -78,6 +78,9 @@ DESIGNERS = {
     "uniform": "edgeworth.agents.designers.fixed:Uniform",
 }
 
+BEST_DESIGNER = "adaptive"
+"""The designer that is asked where a client of the server names none."""
+
 LLM_CLIENTS = {
     "groq": "edgeworth.llm.openai_compatible:Groq",
     "huggingface": "edgeworth.llm.huggingface:HuggingFace",

@@ -33,7 +33,7 @@ except ModuleNotFoundError as error:
 
 PLACES = {"auction": "", "bargaining": "/bargaining"}
 LONGEST_MESSAGE = 16 * 2**20
-DESIGN_FIELDS = ("round_number", "episode_length", "market_outcomes", "population_proxies")
+DESIGN_FIELDS = ("round_number", "episode_length", "market_outcomes", "n_agents", "recent_mechanisms", "recent_proxies")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 

@@ -143,13 +143,15 @@ def test_uniform_draws_the_same_for_the_same_session_and_step_and_anew_otherwise
 def test_outcomes_may_be_rows_and_more_than_an_observation_shows(client: TestClient) -> None:
     rows = [[0.5, 0.6, 0.7, 0.8, 0.168]] * 7
     body = {"round_number": 7, "episode_length": 10, "market_outcomes": rows, "designer": "best_constant"}
-    assert client.post("/api/design", json=body).status_code == 200
+    assert client.post("/api/design", json=body).json()["assumed"] == []
 
 
 @pytest.mark.parametrize(
     ("body", "status", "code", "field"),
     [
         ({"round_number": 0, "episode_length": 10}, 422, "missing_field", "market_outcomes"),
+        ({}, 422, "missing_field", "market_outcomes"),
+        ({"round_number": 50, "market_outcomes": []}, 409, "episode_over", "round_number"),
         ({"round_number": 10, "episode_length": 10, "market_outcomes": []}, 409, "episode_over", "round_number"),
         ({"round_number": 0, "episode_length": 10, "market_outcomes": [[0.1] * 5]}, 409, "contradiction", "market_outcomes"),
         ({"round_number": 0, "episode_length": 10, "market_outcomes": [], "designr": "uniform"}, 422, "invalid_request", "designr"),
@@ -161,12 +163,6 @@ def test_impossible_requests_are_refused_with_the_field(
     client: TestClient, body: dict[str, Any], status: int, code: str, field: str
 ) -> None:
     assert problem(client.post("/api/design", json=body), status, code)["field"] == field
-
-
-@pytest.mark.parametrize("outcome", [[0.1] * 4, [1.5] * 5, {"composite": 0.5}, "0.5", [1e300] * 5])
-def test_an_outcome_that_is_none_is_refused(client: TestClient, outcome: Any) -> None:
-    body = {"round_number": 1, "episode_length": 10, "market_outcomes": [outcome]}
-    problem(client.post("/api/design", json=body), 422, "invalid_request")
 
 
 @pytest.mark.parametrize("played", [0, 1])

@@ -46,6 +46,15 @@ def test_a_remote_market_is_the_local_one(url: str) -> None:
         assert reply.info["end_reason"] == "episode_length"
 
 
+def test_a_design_for_a_remote_market_knows_all_that_the_observation_shows(url: str) -> None:
+    with RemoteGame(url) as market:
+        reply = market.reset(seed=7, stage=4, n_agents=5, episode_length=4)
+        while not reply.done:
+            designed = market.design(reply.observation)
+            assert not any("not given" in line for line in designed["assumed"])
+            reply = market.step(designed["mechanism"])
+
+
 def test_many_remote_talks_at_once(url: str) -> None:
     async def talk(seed: int) -> Reply:
         async with AsyncRemoteGame(url, "bargaining") as talks:

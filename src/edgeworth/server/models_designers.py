@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, create_model
+from pydantic_core import PydanticCustomError
 
 from edgeworth import catalog
 from edgeworth.config import BIDDER_RANGE
@@ -14,6 +15,7 @@ from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import MAX_BIDDERS
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, UTILITY_LIMIT
 from edgeworth.server.designers import OFFERED
+from edgeworth.server.known_markets import FEWEST_PARTS, PUBLISHED_LENGTH, PUBLISHED_PARTS, parts_of
 from edgeworth.server.live import LONGEST_EPISODE
 from edgeworth.server.models import SessionId
 
@@ -35,29 +37,63 @@ Units = Annotated[list[Annotated[int, Field(ge=0, le=COUNT_LIMIT), WHOLE]], Fiel
 Points = Annotated[list[Annotated[int, Field(ge=0, le=UTILITY_LIMIT), WHOLE]], Field(min_length=3, max_length=3)]
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Proxy = Annotated[float, Field(ge=0.0, le=float(max(HIGHEST_VARIATION, MAX_BIDDERS)))]
-SCORE_FIELDS: dict[str, Any] = dict.fromkeys(SCORES, (Score, ...))
+PUBLISHED_UNUSED = ("clearing_price_mean", "clearing_price_std", "dropout_count", "collusion_signal")
+"""What the published environment sends of an outcome besides its scores; not used."""
+SCORE_FIELDS: dict[str, Any] = dict.fromkeys([*SCORES, *PUBLISHED_PARTS], (Score | None, None))
+SCORE_FIELDS |= dict.fromkeys(PUBLISHED_UNUSED, (float | None, None))
 PROXY_FIELDS: dict[str, Any] = dict.fromkeys(PROXIES, (Proxy, ...))
-ScoresGiven: Any = create_model("ScoresGiven", __config__=EXACT, **SCORE_FIELDS)
+AT_LEAST = ConfigDict(json_schema_extra={"minProperties": FEWEST_PARTS})
+ScoresGiven: Any = create_model("ScoresGiven", __config__=EXACT | AT_LEAST, **SCORE_FIELDS)
 ProxiesGiven: Any = create_model("ProxiesGiven", __config__=EXACT, **PROXY_FIELDS)
-ScoreRow = Annotated[list[Score], Field(min_length=len(SCORES), max_length=len(SCORES), description=f"In the order {', '.join(SCORES)}.")]
+ScoreRow = Annotated[
+    list[Score | None], Field(min_length=FEWEST_PARTS, max_length=len(SCORES), description=f"In the order {', '.join(SCORES)}.")
+]
+OUTCOME = f"an object with at least three of {', '.join(SCORES)}, or three to five numbers from 0 to 1 in this order"
+
+
+def named_outcome(given: Any) -> Any:
+    """A row of scores by their names; a short row leaves out the last ones."""
+    if isinstance(given, list) and FEWEST_PARTS <= len(given) <= len(SCORES):
+        return dict(zip(SCORES, given, strict=False))
+    if isinstance(given, dict):
+        return given
+    raise PydanticCustomError("outcome", OUTCOME)
+
+
+def enough_parts(outcome: Any) -> Any:
+    """An outcome that has enough scores, none of them under two names."""
+    given = outcome.model_dump(exclude_none=True)
+    for published, name in PUBLISHED_PARTS.items():
+        if published in given and name in given:
+            raise PydanticCustomError("outcome", f"either {name} or {published}")
+    if len(parts_of(given)) < FEWEST_PARTS:
+        raise PydanticCustomError("outcome", OUTCOME)
+    return outcome
+
+
+Outcome = Annotated[
+    ScoresGiven, BeforeValidator(named_outcome, json_schema_input_type=ScoresGiven | ScoreRow), AfterValidator(enough_parts)
+]
 ProxyRow = Annotated[
     list[Proxy], Field(min_length=len(PROXIES), max_length=len(PROXIES), description=f"In the order {', '.join(PROXIES)}.")
 ]
-NEEDED_FIELDS = {"round_number": {"type": "integer"}, "episode_length": {"type": "integer"}, "market_outcomes": {"type": "array"}}
+NEEDED_FIELDS = {"market_outcomes": {"type": "array"}}
 NAMED: dict[str, Any] = {"properties": {"session_id": {"type": "string"}}, "required": ["session_id"]}
 OBSERVED: dict[str, Any] = {"properties": NEEDED_FIELDS, "required": [*NEEDED_FIELDS]}
 DESCRIBED: dict[str, Any] = {"properties": {"situation": {"type": "object"}}, "required": ["situation"]}
 
 
 class DesignRequest(BaseModel):
-    """A market before its next step: a session of yours, or an observation, of which three fields are needed."""
+    """A market before its next step: a session of yours, or an observation, of which `market_outcomes` is needed."""
 
     model_config = EXACT | ConfigDict(json_schema_extra={"anyOf": [NAMED, OBSERVED]})
 
     session_id: SessionId | None = Field(None, description="Take everything from this session; the best way, and all that is needed.")
-    round_number: Round | None = Field(None, description="Steps played. With a session: 409 where it is elsewhere.")
-    episode_length: Length | None = None
-    market_outcomes: list[ScoresGiven | ScoreRow] | None = Field(
+    round_number: Round | None = Field(
+        None, description="Steps played; without it, as many as market_outcomes has. With a session: 409 where it is elsewhere."
+    )
+    episode_length: Length | None = Field(None, description=f"Without it, {PUBLISHED_LENGTH}.")
+    market_outcomes: list[Outcome] | None = Field(
         None, max_length=LONGEST_EPISODE, description="The last steps, oldest first; empty before the first."
     )
     population_proxies: ProxiesGiven | ProxyRow | None = None

@@ -17,8 +17,9 @@ from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.bargaining.hints import Hint
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.seeding import fresh_seed
-from edgeworth.server.designers import Design, KnownMarket, designer_workers, market_described, market_in
+from edgeworth.server.designers import Design, designer_workers
 from edgeworth.server.hints import Hinted, Moment, hint_workers, situation_batch
+from edgeworth.server.known_markets import KnownMarket, market_described, market_in
 from edgeworth.server.live import LiveAuction, LiveBargaining
 from edgeworth.server.model_process import pocket_process
 from edgeworth.server.model_queue import QueueMetrics, RequestQueue
@@ -31,7 +32,6 @@ Answer = TypeVar("Answer")
 Queues = Mapping[str, RequestQueue[Any, Any]]
 LOOK_SECONDS = 0.25
 """How often a waiting request checks that its client is still connected."""
-NEEDED = ("round_number", "episode_length", "market_outcomes")
 UNREAD = {"current_mechanism", "recent_mechanisms"}
 """What the game reads itself, so that its errors name the field."""
 ANSWERS = (404, 409, 501, 502, 503, 504)
@@ -53,7 +53,7 @@ def designer_routes(queues: Mapping[str, RequestQueue[KnownMarket, Design]], def
         facts: dict[str, Any] = {"mechanism": made.mechanism.model_dump(), "designer": name, "round_number": market.round_number}
         extra = {"confidence": made.confidence, "model": made.model}
         facts |= {key: value for key, value in extra.items() if value is not None}
-        return Json({**facts, "assumed": list(made.assumed), "elapsed_ms": elapsed(began)})
+        return Json({**facts, "assumed": [*market.notes, *made.assumed], "elapsed_ms": elapsed(began)})
 
     @router.get("/designers", operation_id="designers", response_model=Designers, responses=problems())
     async def designers() -> Response:
@@ -105,10 +105,9 @@ def known_name(kind: str, name: str, queues: Queues) -> str:
 def described(body: DesignRequest) -> KnownMarket:
     """The market that the fields of a request describe."""
     observation = body.model_dump(exclude_none=True, exclude=UNREAD)
-    for name in NEEDED:
-        if name not in observation:
-            message = f"{name} is missing; expected a session_id, or all of {', '.join(NEEDED)}."
-            raise Refused(422, "missing_field", message, "Send it as the last observation has it.", name)
+    if body.market_outcomes is None:
+        message = "market_outcomes is missing; expected it or a session_id."
+        raise Refused(422, "missing_field", message, "Send it as the last observation has it.", "market_outcomes")
     return market_described({**observation, **{name: getattr(body, name) for name in UNREAD}}, fresh_seed())
 
 

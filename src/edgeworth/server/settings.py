@@ -14,6 +14,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
+from edgeworth.catalog import BEST_DESIGNER
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.validation import between, settings
 
@@ -111,7 +112,7 @@ class ServerSettings:
     sessions: SessionLimits = field(default_factory=SessionLimits)
     limits: RequestLimits = field(default_factory=RequestLimits)
     sockets: SocketLimits = field(default_factory=SocketLimits)
-    designer: str = "adaptive"
+    designer: str = BEST_DESIGNER
     """The designer where a request names none."""
     warm: tuple[str, ...] = ()
     """Designers and hint providers that are loaded at the start."""
