@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from edgeworth.errors import ModelUnavailable
 from edgeworth.llm.local.adapters import peft, with_adapter, with_merged
-from edgeworth.llm.local.folders import Found
-from edgeworth.llm.local.loading import chosen_device, load_tokenizer, load_weights
+from edgeworth.llm.local.folders import BUNDLED, Found
+from edgeworth.llm.local.loading import chosen_device, load_tokenizer, load_weights, without_bars
 from edgeworth.training.designer.settings import TuningSettings
 
 
@@ -56,6 +57,18 @@ def with_new_adapters(model: Any, tuning: TuningSettings) -> Any:
         r=tuning.rank, lora_alpha=tuning.alpha, lora_dropout=tuning.dropout, target_modules="all-linear", task_type="CAUSAL_LM"
     )
     return peft().get_peft_model(model, config)
+
+
+def save_weights(model: Any, folder: Path) -> None:
+    """Keep adapters, or a whole model in half precision; adapters of a bundled model name it as such, wherever it is installed."""
+    if base_of(model) is model:
+        torch.nn.Module.to(model, torch.bfloat16)
+    else:
+        for config in model.peft_config.values():
+            names = {str(path): name for name, path in BUNDLED.items()}
+            config.base_model_name_or_path = names.get(config.base_model_name_or_path, config.base_model_name_or_path)
+    with without_bars():
+        model.save_pretrained(folder)
 
 
 def base_of(model: Any) -> Any:

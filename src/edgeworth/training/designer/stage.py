@@ -23,7 +23,7 @@ from edgeworth.llm.local.folders import MODEL
 from edgeworth.llm.local.loading import without_bars
 from edgeworth.progress import Progress
 from edgeworth.runlog import CHECKPOINTS, CONFIG, STEP, Line, RunLog
-from edgeworth.training.designer.models import base_of, parameter_counts
+from edgeworth.training.designer.models import parameter_counts, save_weights
 from edgeworth.training.designer.settings import GRPOSettings, Optimization, SFTSettings, Trainer, as_mapping
 from edgeworth.training.run_loop import Stop, stopping_gracefully
 
@@ -33,15 +33,15 @@ REWARD_MEAN = re.compile(r"rewards/(\w+)/mean")
 LEFT_OUT = re.compile(r"epoch|total_flos|train_.*|eval_(runtime|samples_per_second|steps_per_second|num_tokens)|clip_ratio/(low|high)_.*")
 
 
-def plain_metrics(logs: Mapping[str, float]) -> dict[str, float]:
+def plain_metrics(logs: Mapping[str, float | None]) -> dict[str, float]:
     """The metrics of a line of the trainer's log, by the names of our history."""
-    found: dict[str, float] = {}
+    found: dict[str, float | None] = {}
     for name, value in logs.items():
         if reward := REWARD_MEAN.fullmatch(name):
             found[f"reward_{reward[1]}"] = value
         elif not name.startswith(("rewards/", "completions/")) or name in NAMES:
             found[NAMES.get(name, name)] = value
-    return {name: float(value) for name, value in found.items() if LEFT_OUT.fullmatch(name) is None}
+    return {name: float(value) for name, value in found.items() if value is not None and LEFT_OUT.fullmatch(name) is None}
 
 
 class History(TrainerCallback):
@@ -130,10 +130,8 @@ def save_model(
     """Keep what was trained and its card in `model/`; a whole model in half precision. The card is returned."""
     folder, model = log.folder / MODEL, trainer.accelerator.unwrap_model(trainer.model)
     counts = parameter_counts(model)
-    with writing(folder), without_bars():
-        if base_of(model) is model:
-            torch.nn.Module.to(model, torch.bfloat16)
-        model.save_pretrained(folder)
+    with writing(folder):
+        save_weights(model, folder)
         tokenizer.save_pretrained(folder)
     markets = settings.markets
     card = {

@@ -1,0 +1,188 @@
+"""The whole chain on a tiny Qwen2 and on the bundled model: SFT, then GRPO, with histories, stopping and resuming."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.tiny_model import tiny_qwen, write_tiny_model
+
+from edgeworth.errors import InvalidOption, ModelUnavailable, UnknownKey, UnknownName
+from edgeworth.llm.local.folders import ADAPTER, find
+from edgeworth.runlog import read_history
+from edgeworth.training.designer.grpo import train_grpo
+from edgeworth.training.designer.models import load_student, parameter_counts, with_new_adapters
+from edgeworth.training.designer.settings import TuningSettings, load_settings, settings_of
+from edgeworth.training.designer.sft import train_sft
+
+CONFIGS = Path(__file__).resolve().parents[3] / "configs"
+MARKETS = {"players": ["adaptive"], "n_agents": [4], "episode_lengths": [3]}
+STEPS = {"batch": 4, "log_every": 1, "save_every": 1, "learning_rate": 0.001}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Any:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def sft(model: object, **changes: Any) -> Any:
+    given = {
+        "trainer": "sft",
+        "model": str(model),
+        "markets": MARKETS,
+        "states": 12,
+        "validation_states": 4,
+        "targets": {"legal": 1.0},
+        "optimization": {"steps": 2, **STEPS},
+    }
+    return settings_of({**given, **changes}, "sft")
+
+
+def grpo(model: object, **changes: Any) -> Any:
+    given = {
+        "trainer": "grpo",
+        "model": str(model),
+        "markets": MARKETS,
+        "states": 12,
+        "generations": 2,
+        "beta": 0.01,
+        "reward": {"draws": 2, "horizon": 2, "continued_by": "best_constant"},
+        "optimization": {"steps": 2, **STEPS},
+    }
+    return settings_of({**given, **changes}, "grpo")
+
+
+def test_adapters_of_a_tiny_qwen_go_through_sft_and_grpo(qwen: Path, tmp_path: Path) -> None:
+    card = train_sft(sft(qwen), tmp_path / "sft", "a command", device="cpu")
+    assert 0 < card["trainable"] < card["parameters"] and (tmp_path / "sft/model" / ADAPTER).is_file()
+    assert {"loss", "eval_loss", "grad_norm", "learning_rate", "seconds"} <= set().union(*read_history(tmp_path / "sft"))
+    card = train_grpo(grpo(tmp_path / "sft"), tmp_path / "grpo", "a command", device="cpu")
+    assert card["trained_on"]["mechanism"]["n_agents"] == [4, 4]
+    wanted = {"reward", "reward_std", "reward_composite", "reward_format", "grad_norm", "entropy", "kl", "completion_length", "invalid"}
+    lines = read_history(tmp_path / "grpo")
+    assert [line["steps"] for line in lines] == [1, 2] and wanted | {"tokens", "seconds", "mechanism_share"} <= set(lines[0])
+    assert lines[0]["reward_format"] == 1.0 and lines[0]["invalid"] == 0.0
+    assert (tmp_path / "grpo/metrics.csv").read_text().count("\n") == 3
+
+
+def test_the_bundled_model_is_trained_whole(tmp_path: Path) -> None:
+    settings = grpo("pocket", tuning={"method": "full"}, optimization={"steps": 1, **STEPS, "warmup": 0.0})
+    card = train_grpo(settings, tmp_path / "run", "a command", device="cpu")
+    assert card["trainable"] == card["parameters"]
+    before, after = (load_student(find(name), TuningSettings(method="full"), "cpu")[0] for name in ("pocket", str(tmp_path / "run")))
+    changed = [not torch.equal(one, other) for one, other in zip(before.parameters(), after.parameters(), strict=True)]
+    assert any(changed)
+
+
+def test_free_completions_are_generated_by_trl_and_paid_for_their_form(qwen: Path, tmp_path: Path) -> None:
+    settings = grpo(qwen, constrained=False, max_tokens=12, beta=0.0, optimization={"steps": 1, **STEPS})
+    train_grpo(settings, tmp_path / "run", "a command", device="cpu")
+    line = read_history(tmp_path / "run")[0]
+    assert line["invalid"] == 1.0 and line["reward_composite"] == 0.0 and line["completion_length"] == 12
+
+
+def test_ctrl_c_saves_and_the_run_continues(qwen: Path, tmp_path: Path) -> None:
+    settings = sft(qwen, optimization={"steps": 4, **STEPS})
+
+    def interrupting(what: str, done: int, total: int) -> None:
+        if total == 4 and done == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train_sft(settings, tmp_path / "run", "a command", progress=interrupting, device="cpu")
+    assert not (tmp_path / "run/model").exists()
+    train_sft(settings, tmp_path / "run", "a command", resume=True, device="cpu")
+    steps = [line["steps"] for line in read_history(tmp_path / "run") if "loss" in line]
+    assert steps == [1, 2, 3, 4] and (tmp_path / "run/model").is_dir()
+
+
+def test_the_published_model_has_the_published_numbers_of_parameters() -> None:
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    config = Qwen2Config(
+        vocab_size=151_936,
+        hidden_size=1_536,
+        intermediate_size=8_960,
+        num_hidden_layers=28,
+        num_attention_heads=12,
+        num_key_value_heads=2,
+        tie_word_embeddings=True,
+    )
+    with torch.device("meta"):
+        model = with_new_adapters(Qwen2ForCausalLM(config), load_settings(CONFIGS / "grpo_qwen.yaml", "grpo").tuning)
+    assert parameter_counts(model) == {"parameters": 1_562_179_072, "trainable": 18_464_768}
+
+
+def test_the_published_settings_are_those_of_the_file() -> None:
+    found = load_settings(CONFIGS / "grpo_qwen.yaml", "grpo")
+    use = found.optimization
+    assert (found.generations, use.learning_rate, use.batch, use.accumulation, use.steps) == (4, 5e-6, 4, 2, 50)
+    assert found.tuning.four_bit and found.tuning.method == "lora" and not found.constrained
+    for name in ("sft_pocket", "sft_qwen"):
+        assert load_settings(CONFIGS / f"{name}.yaml", "sft").optimization.steps >= 300
+    assert load_settings(CONFIGS / "grpo_pocket.yaml", "grpo", {"optimization": {"steps": 3}}).optimization.steps == 3
+
+
+# Bad input
+
+
+def test_settings_for_another_trainer_are_refused() -> None:
+    with pytest.raises(InvalidOption, match="is for the trainer 'sft'; expected `trainer: grpo`"):
+        load_settings(CONFIGS / "sft_qwen.yaml", "grpo")
+    with pytest.raises(InvalidOption, match="names no trainer"):
+        load_settings(CONFIGS / "ppo_config.yaml", "sft")
+
+
+def test_typos_get_a_suggestion() -> None:
+    with pytest.raises(UnknownKey, match=r"Did you mean 'learning_rate'\?"):
+        sft("pocket", optimization={"learning_rat": 1.0})
+    with pytest.raises(UnknownName, match=r"Did you mean 'searched'\?"):
+        sft("pocket", targets={"search": 1.0})
+
+
+def test_groups_must_fill_a_step() -> None:
+    with pytest.raises(InvalidOption, match="whole number of groups"):
+        grpo("pocket", generations=3)
+
+
+def test_four_bits_need_a_gpu(qwen: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    with pytest.raises(ModelUnavailable, match=r"set tuning\.four_bit to false"):
+        load_student(find(str(qwen)), TuningSettings(four_bit=True), "cpu")
+
+
+def test_a_model_without_chat_template_is_refused(tmp_path: Path) -> None:
+    def spoil(tokenizer: Any) -> None:
+        tokenizer.chat_template = None
+
+    folder = write_tiny_model(tmp_path / "mute", change=spoil, make=tiny_qwen)
+    with pytest.raises(ModelUnavailable, match="no chat template"):
+        load_student(find(str(folder)), TuningSettings(), "cpu")
+
+
+def test_an_adapter_of_another_base_is_refused(qwen: Path, tmp_path: Path) -> None:
+    other = write_tiny_model(tmp_path / "wider", make=tiny_qwen, hidden_size=32)
+    model, _ = load_student(find(str(qwen)), TuningSettings(), "cpu")
+    model.save_pretrained(tmp_path / "adapter")
+    named = json.loads((tmp_path / "adapter" / ADAPTER).read_text())
+    (tmp_path / "adapter" / ADAPTER).write_text(json.dumps({**named, "base_model_name_or_path": str(other)}))
+    with pytest.raises(ModelUnavailable, match="load the base that it was trained on"):
+        load_student(find(str(tmp_path / "adapter")), TuningSettings(), "cpu")
+
+
+def test_a_run_is_not_begun_twice_and_not_continued_before_it_began(qwen: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/note.txt").write_text("mine")
+    with pytest.raises(InvalidOption, match="exists already"):
+        train_sft(sft(qwen), tmp_path / "run", "a command", device="cpu")
+    with pytest.raises(InvalidOption, match="no checkpoint to continue from"):
+        train_sft(sft(qwen), tmp_path / "run", "a command", resume=True, device="cpu")
