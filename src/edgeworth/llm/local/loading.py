@@ -20,7 +20,7 @@ from edgeworth.errors import FallbackUsed, InvalidOption, ModelUnavailable
 from edgeworth.llm.client import Messages
 from edgeworth.llm.local.attention import ATTENTION
 from edgeworth.llm.local.decoding import Decoder, Vocabulary
-from edgeworth.llm.local.folders import ADAPTER, BUNDLED, Found
+from edgeworth.llm.local.folders import ADAPTER, Found
 from edgeworth.llm.local.grammar import Constraints
 from edgeworth.llm.local.kv_cache import KeyValueCache, PackedCache, PaddedCache
 from edgeworth.llm.local.prefixes import Prefix
@@ -129,7 +129,6 @@ def load_weights(folder: Path, name: str, dtype: Any, **options: Any) -> Any:
     except Exception as error:  # a folder from outside can be wrong in every way
         reason = " ".join(str(error).split())[:200]
         raise ModelUnavailable("unknown_model", f"{name} cannot be loaded as a causal language model: {reason}") from error
-    model.config.name_or_path = next((bundled for bundled, place in BUNDLED.items() if place == folder), str(folder))
     return model
 
 
