@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from edgeworth.cli.designer_policy import policy_command
+from edgeworth.cli.designer_publishing import card_command, merge_command, push_command
 from edgeworth.cli.designer_training import grpo_command, sft_command
 from edgeworth.cli.designers import app
 
 app.command("policy")(policy_command)
 app.command("sft")(sft_command)
 app.command("grpo")(grpo_command)
+app.command("merge")(merge_command)
+app.command("card")(card_command)
+app.command("push")(push_command)

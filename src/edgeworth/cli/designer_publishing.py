@@ -1,0 +1,95 @@
+"""`edgeworth designer merge`, `card` and `push`: make an ordinary model of an adapter, describe it, and publish it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, say
+from edgeworth.cli.options import AsJson
+from edgeworth.errors import DataError
+
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a merged model.")]
+Results = Annotated[Path | None, typer.Option(help="What `edgeworth designer evaluate --out` wrote, for the tables of the model card.")]
+
+
+def merge_command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A run's folder, an adapter's folder, or a name on the hub.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="Folder for the model; it must not exist yet.")],
+    results: Results = None,
+    as_json: AsJson = False,
+) -> None:
+    """Merge an adapter into its base: an ordinary bf16 model that transformers loads, with a model card.
+
+    Example: edgeworth designer merge runs/grpo --out models/designer
+
+    Example: edgeworth designer merge runs/grpo --out models/designer --results results/designers.json
+    """
+    from edgeworth.evaluation.designer_card import write_model_card
+    from edgeworth.llm.local.folders import find
+    from edgeworth.training.designer.merge import merge
+
+    measured = _measured(results)
+    with fallbacks_as_messages():
+        card = merge(find(model), out_folder, command_line())
+    write_model_card(out_folder, card, measured)
+    say(f"Wrote {out_folder}.")
+    deliver(card, _page(card), as_json)
+
+
+def card_command(
+    folder: Folder,
+    results: Results = None,
+    name: Annotated[str | None, typer.Option(help="Name of the model, e.g. on the hub. Default: the folder's.")] = None,
+) -> None:
+    """Write the model card of a merged model anew, with what was measured since.
+
+    Example: edgeworth designer card models/designer --results results/designers.json --name ada/designer
+    """
+    from edgeworth.evaluation.designer_card import write_model_card
+    from edgeworth.training.pocket_folder import read_card
+
+    say(f"Wrote {write_model_card(folder, read_card(folder), _measured(results), name)}.")
+
+
+def push_command(
+    folder: Folder,
+    repo_id: Annotated[str, typer.Option("--repo-id", help="Repository on the hub: OWNER/NAME. It is made if need be.")],
+    private: Annotated[bool, typer.Option("--private", help="Make the repository private, if it is new.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a merged model on the Hugging Face hub, with the token in HF_TOKEN.
+
+    Example: edgeworth designer push models/designer --repo-id ada/designer
+    """
+    from edgeworth.llm.local.hub import upload
+
+    address = upload(folder, repo_id, private)
+    deliver({"repo_id": repo_id, "address": address}, [f"Published {escape(str(folder))} as {escape(repo_id)}: {escape(address)}"], as_json)
+
+
+def _measured(path: Path | None) -> Mapping[str, Any] | None:
+    """A result of `designer evaluate`."""
+    if path is None:
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror}).") from error
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not {"populations", "episodes", "command"} <= found.keys():
+        raise DataError(path, "is no result of `edgeworth designer evaluate --out`.")
+    return found
+
+
+def _page(card: Mapping[str, Any]) -> Iterator[str]:
+    yield escape(str(card["what"]))
+    yield f"{card['parameters']:,} parameters in bf16, from {escape(str(card['base']))}."
+    for stage in card["stages"]:
+        yield f"  {escape(str(stage['settings']['trainer']))}: {stage['steps']:,} steps, {stage['training_seconds']:.0f} s"

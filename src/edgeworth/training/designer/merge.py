@@ -1,0 +1,118 @@
+"""Merging: an adapter and its base become one ordinary model in half precision, in a folder without anything left of the adapter.
+
+The sum is done in single precision and rounded once. The folder's card holds those of all trainings that led to the model, each with its
+curve, so that the model can be described without the folders of the runs.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from edgeworth.errors import DataError, InvalidOption, RunStopped
+from edgeworth.files import write_json, writing
+from edgeworth.llm.huggingface import CARD, TRAINED_ON
+from edgeworth.llm.local.folders import Found, local_folder
+from edgeworth.runlog import HISTORY, STEP, read_history
+
+STAGES = "stages"
+"""The entry of a merged model's card that holds the cards of its trainings, first to last."""
+CURVE_POINTS = 12
+LEFT_OUT = ("seconds", "learning_rate", "num_tokens", "tokens")
+"""Metrics that are not part of a curve."""
+
+
+def merge(found: Found, out: Path, command: str) -> dict[str, Any]:
+    """Write a model into a new folder, whole; its card is returned."""
+    import torch
+
+    from edgeworth.llm.local.adapters import with_merged
+    from edgeworth.llm.local.loading import load_tokenizer, load_weights
+
+    if out.exists():
+        raise InvalidOption(f"{out} exists already; name a folder that does not exist yet with --out.")
+    tokenizer = load_tokenizer(found.base, found.name)
+    model = load_weights(found.base, found.name, torch.float32)
+    if found.adapter is not None:
+        model = with_merged(model, found.adapter)
+    torch.nn.Module.to(model, torch.bfloat16)
+    card = merged_card(found, command, sum(p.numel() for p in model.parameters()))
+    fresh = out.with_name(out.name + ".new")
+    try:
+        _save(model, tokenizer, card, fresh)
+        fresh.rename(out)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return card
+
+
+def _save(model: Any, tokenizer: Any, card: Mapping[str, Any], folder: Path) -> None:
+    from safetensors import SafetensorError
+
+    from edgeworth.llm.local.loading import without_bars
+
+    try:
+        with writing(folder), without_bars():
+            folder.mkdir(parents=True)
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+    except SafetensorError as error:  # how its writer reports a full disk
+        raise RunStopped(f"{folder} cannot be written ({error}); make room or choose another folder.") from error
+    write_json(folder / CARD, card)
+
+
+# The card
+
+
+def merged_card(found: Found, command: str, parameters: int) -> dict[str, Any]:
+    """What is known of a merged model: its base, what it may be asked, and the trainings that led to it."""
+    folder = found.adapter or found.base
+    stages = trainings(folder)
+    last = stages[-1] if stages else _card(folder)
+    return {
+        "what": str(last.get("what", f"A language model designer of auction markets, from {found.name}.")),
+        "base": str(stages[0]["settings"]["model"]) if stages else found.name,
+        "command": command,
+        **{name: last[name] for name in ("rules", TRAINED_ON) if name in last},
+        "parameters": parameters,
+        STAGES: stages,
+    }
+
+
+def trainings(folder: Path) -> list[dict[str, Any]]:
+    """The cards of the trainings that led to the model in a folder, first to last, as far as their folders are there."""
+    card = _card(folder)
+    if STAGES in card:
+        return [dict(stage) for stage in card[STAGES]]
+    if "trainer" not in card.get("settings", {}):
+        return []
+    before = local_folder(str(card["settings"]["model"]))
+    return [*(trainings(before) if before is not None else []), {**card, "curve": curve(folder.parent)}]
+
+
+def _card(folder: Path) -> dict[str, Any]:
+    """The card in a folder; a model that was not trained here has none."""
+    try:
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return card if isinstance(card, dict) else {}
+
+
+def curve(run: Path) -> list[dict[str, float]]:
+    """Some points of a run's history, first and last included; what was logged for one step apart is one point."""
+    if not (run / HISTORY).is_file():
+        return []
+    points: dict[int, dict[str, float]] = {}
+    for line in read_history(run):
+        values = {name: float(value) for name, value in line.items() if not isinstance(value, str) and name not in LEFT_OUT}
+        if STEP not in values:
+            raise DataError(run / HISTORY, f"has a line without {STEP!r}.")
+        points.setdefault(int(values[STEP]), {}).update({name: value for name, value in values.items() if value == value})
+    steps = sorted(points)
+    last = len(steps) - 1
+    chosen = dict.fromkeys(steps[round(place * last / (CURVE_POINTS - 1))] for place in range(CURVE_POINTS)) if steps else {}
+    return [points[step] for step in chosen]
