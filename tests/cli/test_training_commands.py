@@ -159,6 +159,20 @@ def test_a_network_for_smaller_pools_is_refused(called: Called) -> None:
     assert run.status == 2 and "No bundled expert knows pools with up to 7 units of a type, only 4" in run.err
 
 
+def test_curves_of_a_designer_are_everything_that_was_logged(called: Called, tmp_path: Path) -> None:
+    folder = tmp_path / "grpo"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("trainer: grpo\n", encoding="utf-8")
+    lines = [{"steps": step, "seconds": step, "reward": step / 10, "kl": 0.1} for step in (1, 2, 3)]
+    (folder / "training_history.json").write_text(json.dumps(lines), encoding="utf-8")
+    run = called("curves", str(folder), "--figure", str(tmp_path / "curves.png"), "--json")
+    assert json.loads(run.out)["histories"][0]["lines"] == lines and (tmp_path / "curves.png").is_file()
+    page = called("curves", str(folder)).out
+    assert "grpo: 3 steps, 3 seconds" in page and "reward" in page and "kl" in page
+    refused = called("curves", str(folder), "--yardstick-episodes", "5")
+    assert refused.status == 2 and "runs of bargaining" in refused.err
+
+
 def test_curves_are_drawn_from_runs(called: Called, tmp_path: Path) -> None:
     folders = [str(tmp_path / f"a_seed{seed}") for seed in range(2)]
     for seed, folder in enumerate(folders):

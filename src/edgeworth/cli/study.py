@@ -15,6 +15,7 @@ from edgeworth.cli.options import CORES, AsJson, Figure, OutFile, Seed, Workers
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation import self_play_report
+from edgeworth.evaluation.designer_histories import PANELS, designer_histories, ends, negotiates, series
 from edgeworth.evaluation.learning_curves import Curve, learning_curves
 from edgeworth.evaluation.negotiators import play_ends
 from edgeworth.evaluation.self_play_report import Plan
@@ -184,10 +185,18 @@ def curves_command(
 ) -> None:
     """Summarise the learning curves of several runs.
 
-    Runs that differ only in the seed form one curve: their mean, with the lowest and the highest.
+    Runs of bargaining that differ only in the seed form one curve: their mean, with the lowest and the highest. Of runs that train a
+    designer, everything that was logged is shown: rewards, losses, entropy, KL, completion lengths.
 
     Example: edgeworth curves runs/ppo_classic_none_seed0 runs/ppo_classic_none_seed1 --figure curves.png --yardstick-episodes 500
+
+    Example: edgeworth curves runs/sft runs/grpo --figure training.png
     """
+    kinds = {negotiates(run) for run in runs}
+    if len(kinds) > 1:
+        raise InvalidOption("Some runs are of bargaining and some train a designer; give those of one kind.")
+    if kinds == {False}:
+        return _designer_curves(runs, name or [], out_file, figure, yardstick_episodes, as_json)
     found = learning_curves(runs, name or [])
     result = {
         "command": command_line(),
@@ -198,6 +207,34 @@ def curves_command(
         "curves": [curve.as_dict() for curve in found],
     }
     deliver(result, [_curve_table(found)], as_json, out_file, figure, "edgeworth.evaluation.training_figures:draw_learning_curves")
+
+
+def _designer_curves(
+    runs: list[Path], names: list[str], out_file: Path | None, figure: Path | None, yardstick_episodes: int, as_json: bool
+) -> None:
+    """Summarise how designers were trained."""
+    if yardstick_episodes:
+        raise InvalidOption("--yardstick-episodes is for runs of bargaining; `edgeworth designer evaluate` compares designers.")
+    histories = designer_histories(runs, names)
+    result = {
+        "command": command_line(),
+        "quantity": "everything that was logged while a designer was trained",
+        "runs": [str(run) for run in runs],
+        "histories": histories,
+    }
+    drawer = "edgeworth.evaluation.training_figures:draw_designer_histories"
+    deliver(result, map(_history_table, histories), as_json, out_file, figure, drawer)
+
+
+def _history_table(run: dict[str, Any]) -> Table:
+    time = "" if run["seconds"] is None else f", {run['seconds']:,.0f} seconds"
+    found = table("logged", "first tenth", "last tenth", title=f"{run['name']}: {run['steps']:,} steps{time}")
+    for panel in PANELS:
+        for key in panel.labels:
+            values = series(run["lines"], key)[1]
+            if values.size:
+                found.add_row(key, *(f"{value:.4g}" for value in ends(values)))
+    return found
 
 
 def _yardsticks(runs: list[Path], episodes: int, seed: int) -> dict[str, float | None]:

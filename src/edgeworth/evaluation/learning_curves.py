@@ -99,10 +99,15 @@ def smoothed(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The learning curve of a run: moves, and a running mean of the share of the maximum over the lines up to there."""
     lines = [(float(line[STEP]), float(line["share_of_maximum"])) for line in read_history(folder)]
     steps, share = np.array([line for line in lines if np.isfinite(line[1])]).reshape(-1, 2).T
-    sums = np.cumsum(np.concatenate([[0.0], share]))
-    ends = np.arange(1, len(share) + 1)
-    begins = np.maximum(ends - SMOOTHED, 0)
-    return steps, (sums[ends] - sums[begins]) / (ends - begins)
+    return steps, running_mean(share, SMOOTHED)
+
+
+def running_mean(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """The mean of every value and of those before it, `most` of them together."""
+    sums = np.cumsum(np.concatenate([[0.0], values]))
+    ends = np.arange(1, len(values) + 1)
+    begins = np.maximum(ends - most, 0)
+    return np.asarray((sums[ends] - sums[begins]) / (ends - begins))
 
 
 def final_score(folder: Path) -> float:

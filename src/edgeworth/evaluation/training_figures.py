@@ -1,4 +1,4 @@
-"""Figures of learning agents: learning curves, studies of several settings, and self-play."""
+"""Figures of learning agents: learning curves, designers in training, studies of several settings, and self-play."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from edgeworth.evaluation.bargaining_figures import yardsticks
+from edgeworth.evaluation.designer_histories import PANELS, Panel, headline, series
 from edgeworth.evaluation.figures import ACCENT, DOTTED, GREEN, INK, LIGHT, RUST, band, caption, name_rows, panels, point, spread
+from edgeworth.evaluation.learning_curves import running_mean
 from edgeworth.evaluation.statistics import counted
 
 Row = dict[str, Any]
@@ -40,6 +42,51 @@ def curves_finding(result: Row) -> str:
         mean, low, high = (curve["share_of_maximum"][name][-1] for name in ("mean", "low", "high"))
         words.append(f"{curve['name']} ends at {mean:.3f} [{low:.3f}, {high:.3f}] after {curve['seconds'][-1]:.1f} s")
     return "; ".join(words) + ". Bands reach from the lowest seed to the highest."
+
+
+# Designers
+
+COLUMNS, SMOOTHED_SHARE = 3, 0.02
+
+
+def draw_designer_histories(result: Row, path: Path) -> None:
+    """The training of designers: a panel per quantity against steps; faint as logged, strong as a running mean, a line style per run."""
+    runs = result["histories"]
+    shown = [panel for panel in PANELS if any(series(run["lines"], key)[0].size for run in runs for key in panel.labels)]
+    rows = -(-len(shown) // COLUMNS)
+    with panels(path, rows, COLUMNS, (12.0, 1.0 + 2.5 * rows)) as (figure, grid):
+        for axes, panel in zip(grid.flat, shown, strict=False):
+            _draw_quantities(axes, panel, runs)
+        for axes in grid.flat[len(shown) :]:
+            axes.set_visible(False)
+        caption(figure, histories_finding(result), 130)
+
+
+def _draw_quantities(axes: Any, panel: Panel, runs: Sequence[Row]) -> None:
+    colours = [colour for _, colour in STYLES]
+    for number, run in enumerate(runs):
+        logged = [(key, *series(run["lines"], key)) for key in panel.labels]
+        for place, (key, steps, values) in enumerate((key, steps, values) for key, steps, values in logged if steps.size):
+            line = STYLES[(place if len(runs) == 1 else number) % len(STYLES)][0]
+            colour, label = colours[place % len(colours)], panel.labels[key] + (f", {run['name']}" if len(runs) > 1 else "")
+            smooth = running_mean(values, max(round(SMOOTHED_SHARE * len(values)), 1))
+            axes.plot(steps, values, color=colour, lw=0.7, alpha=0.3)
+            axes.plot(steps, smooth, ls=line, color=colour, lw=1.6, label=label, marker="o" if len(values) < 3 else None, ms=3)
+    axes.set_title(panel.title, fontsize=9.5, loc="left")
+    axes.set_xlabel("steps of training", fontsize=8.5)
+    axes.tick_params(labelsize=8)
+    if len(axes.get_legend_handles_labels()[0]) > 1:
+        axes.legend(framealpha=0.8, edgecolor="none", fontsize=7.5)
+
+
+def histories_finding(result: Row) -> str:
+    """What each run's outcome was at its beginning and at its end, and how long it took."""
+    words = []
+    for run in result["histories"]:
+        found, seconds = headline(run["lines"]), run["seconds"]
+        change = "" if found is None else f": {found[0].replace('_', ' ')} from {found[1]:.4g} to {found[2]:.4g}"
+        words.append(f"{run['name']}{change} in {run['steps']:,} steps" + ("" if seconds is None else f" and {seconds / 60:.1f} minutes"))
+    return "; ".join(words) + ". Means of the first and of the last tenth; strong lines are running means over a fiftieth."
 
 
 # Studies
