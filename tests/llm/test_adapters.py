@@ -119,6 +119,13 @@ def test_an_adapter_whose_base_is_gone_says_which(adapter: Path, tmp_path: Path)
     assert f"The base of the adapter {moved}: There is no folder {tmp_path}/gone" in refusal(named_base(moved, f"{tmp_path}/gone"))
 
 
+def test_an_adapter_of_a_bundled_model_finds_it_in_the_package_of_this_machine(adapter: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "adapter"
+    shutil.copytree(adapter, moved)
+    assert find(str(named_base(moved, "/opt/elsewhere/edgeworth/checkpoints/pocket"))).base == BUNDLED["pocket"]
+    assert digest(moved) != digest(adapter)
+
+
 def test_an_adapter_of_an_adapter_has_to_be_merged_first(adapter: Path, tmp_path: Path) -> None:
     second = tmp_path / "second"
     shutil.copytree(adapter, second)

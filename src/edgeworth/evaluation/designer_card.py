@@ -10,20 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from edgeworth.evaluation.statistics import Estimate
+from edgeworth.evaluation.training_figures import draw_designer_histories
 from edgeworth.files import write_whole
 from edgeworth.llm.huggingface import TRAINED_ON
 from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.llm.local.hub import HUB_NAME
+from edgeworth.training.designer.merge import STAGES, thinned
 
 README = "README.md"
 CURVES = ("steps", "loss", "eval_loss", "reward", "reward_std", "reward_composite", "entropy", "kl", "completion_length", "invalid")
 """Columns of a curve, where they were logged."""
+CURVE_ROWS = 10
+"""Rows of a curve's table; the figure has all of its points."""
 SPANS = {"n_agents": "bidders", "episode_length": "steps in an episode"}
 """What a card's limits are called."""
 
 
 def write_model_card(folder: Path, card: Mapping[str, Any], results: Mapping[str, Any] | None, name: str | None = None) -> Path:
     """Write the card of a model into its folder; without a name it is called as the folder."""
+    for stage in card.get(STAGES, ()):
+        if len(stage.get("curve", ())) > 1:
+            trainer = str(stage["settings"]["trainer"])
+            drawn = {"name": trainer.upper(), "steps": stage["steps"], "seconds": stage["training_seconds"], "lines": stage["curve"]}
+            draw_designer_histories({"histories": [drawn]}, folder / f"{trainer}.png")
     lines = model_card(folder.resolve().name if name is None else name, card, results)
     write_whole(folder / README, ("\n".join(lines) + "\n").encode())
     return folder / README
@@ -61,7 +70,7 @@ def _use(name: str) -> Iterator[str]:
 
 def _training(card: Mapping[str, Any]) -> Iterator[str]:
     yield from ("## Training", "")
-    stages: Sequence[Mapping[str, Any]] = card.get("stages", ())
+    stages: Sequence[Mapping[str, Any]] = card.get(STAGES, ())
     if not stages:
         yield from ("No training was recorded beside the weights.", "")
     for stage in stages:
@@ -72,18 +81,17 @@ def _training(card: Mapping[str, Any]) -> Iterator[str]:
         yield f"{stage['trainable']:,} of {stage['parameters']:,} parameters trained, seed {settings['seed']}."
         yield f"Markets: {', '.join(dict.fromkeys(settings['markets']['populations']))}; held-out populations are never trained on."
         yield ""
-        yield from _curve(stage.get("curve", ()))
+        yield from _curve(str(settings["trainer"]), stage.get("curve", ()))
     if "command" in card:
         yield from (f"Written by `{card['command']}`, in bf16.", "")
 
 
-def _curve(points: Sequence[Mapping[str, float]]) -> Iterator[str]:
+def _curve(trainer: str, points: Sequence[Mapping[str, float]]) -> Iterator[str]:
     columns = [name for name in CURVES if any(name in point for point in points)]
-    if points:
-        yield from table(
-            [name.replace("_", " ") for name in columns],
-            [[f"{point[name]:.4g}" if name in point else "" for name in columns] for point in points],
-        )
+    if len(points) > 1:
+        rows = ([f"{point[name]:.4g}" if name in point else "" for name in columns] for point in thinned(points, CURVE_ROWS))
+        yield from table([name.replace("_", " ") for name in columns], list(rows))
+        yield from (f"![{trainer.upper()}: how it went]({trainer}.png)", "")
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -111,7 +111,14 @@ def test_the_card_tells_the_trainings_that_led_to_the_model_with_their_curves(ru
     assert card["stages"][0]["curve"][-1] == {"steps": 40.0, "loss": 0.025, "eval_loss": 0.5}
     assert card["trained_on"]["mechanism"]["n_agents"] == [3, 16]
     text = (merged / "README.md").read_text()
-    assert "### SFT" in text and "| 40 | 0.025 | 0.5 |" in text and "### GRPO" in text and "| 40 | 0.7 |" in text
+    assert (
+        "### SFT" in text
+        and "| 40 | 0.025 | 0.5 |" in text
+        and "### GRPO" in text
+        and "| 40 | 0.7 |" in text
+        and "![GRPO: how it went](grpo.png)" in text
+    )
+    assert (merged / "grpo.png").read_bytes().startswith(b"\x89PNG") and (merged / "sft.png").is_file()
     assert "3 to 16 bidders and 5 to 20 steps in an episode, under rules 2" in text and "license: apache-2.0" in text
     assert "Not measured yet" in text and COMMAND in text
 

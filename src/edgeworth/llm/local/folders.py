@@ -78,11 +78,12 @@ def checked_folder(folder: Path) -> Path:
 
 
 def base_name(adapter: Path) -> str:
-    """The base model that an adapter names."""
+    """The base model that an adapter names; a bundled one by its name, wherever the package was when the adapter was trained."""
     try:
-        return str(json.loads((adapter / ADAPTER).read_text(encoding="utf-8"))["base_model_name_or_path"])
+        named = str(json.loads((adapter / ADAPTER).read_text(encoding="utf-8"))["base_model_name_or_path"])
     except (ValueError, KeyError, TypeError) as error:
         raise ModelUnavailable("unknown_model", f"{adapter / ADAPTER} names no base model; expected base_model_name_or_path.") from error
+    return next((name for name, folder in BUNDLED.items() if Path(named).parts[-3:] == folder.parts[-3:]), named)
 
 
 def _base_of(adapter: Path) -> Path:

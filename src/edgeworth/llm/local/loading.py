@@ -129,6 +129,7 @@ def load_weights(folder: Path, name: str, dtype: Any, **options: Any) -> Any:
     except Exception as error:  # a folder from outside can be wrong in every way
         reason = " ".join(str(error).split())[:200]
         raise ModelUnavailable("unknown_model", f"{name} cannot be loaded as a causal language model: {reason}") from error
+    model.config.name_or_path = str(folder)  # with a leftover it was seen elsewhere
     return model
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from edgeworth.errors import DataError, InvalidOption, RunStopped
 from edgeworth.files import write_json, writing
@@ -18,9 +18,10 @@ from edgeworth.llm.huggingface import CARD, TRAINED_ON
 from edgeworth.llm.local.folders import Found, local_folder
 from edgeworth.runlog import HISTORY, STEP, read_history
 
+Point = TypeVar("Point")
 STAGES = "stages"
 """The entry of a merged model's card that holds the cards of its trainings, first to last."""
-CURVE_POINTS = 12
+CURVE_POINTS = 100
 LEFT_OUT = ("seconds", "learning_rate", "num_tokens", "tokens")
 """Metrics that are not part of a curve."""
 
@@ -112,7 +113,10 @@ def curve(run: Path) -> list[dict[str, float]]:
         if STEP not in values:
             raise DataError(run / HISTORY, f"has a line without {STEP!r}.")
         points.setdefault(int(values[STEP]), {}).update({name: value for name, value in values.items() if value == value})
-    steps = sorted(points)
-    last = len(steps) - 1
-    chosen = dict.fromkeys(steps[round(place * last / (CURVE_POINTS - 1))] for place in range(CURVE_POINTS)) if steps else {}
-    return [points[step] for step in chosen]
+    return thinned([points[step] for step in sorted(points)], CURVE_POINTS)
+
+
+def thinned(points: Sequence[Point], most: int) -> list[Point]:
+    """At most so many of the points, evenly spread, first and last included."""
+    places = {round(place * (len(points) - 1) / (most - 1)) for place in range(most)} if points else set()
+    return [points[place] for place in sorted(places)]
