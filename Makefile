@@ -95,7 +95,7 @@ self-play: $(WARM)  ## train self-play agents and best responses to them; writes
 
 designers: $(WARM)  ## compute every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
 	@echo "edgeworth: searching for the best constants and schedules, fitting the adaptive designer, building the library of compositions."
-	@$(BIN)/edgeworth designers bundle --seed 1
+	@$(BIN)/edgeworth designer bundle --seed 1
 
 scales: $(WARM)  ## measure the constants that standardise market features; needed after a change of the rules
 	@echo "edgeworth: measuring scores and proxies under random mechanisms."

@@ -287,6 +287,26 @@ def misses_table(result: dict[str, Any]) -> str:
     )
 
 
+def policy_table(result: dict[str, Any]) -> str:
+    """The policy designer on every population, and its paired differences to the better constant and the better adaptive designer."""
+    rows = []
+    for name, row in result["scores"]["populations"].items():
+        gains = (row[key] for key in ("over_best_constant", "over_adaptive"))
+        differences = (f"{gain['value']:+.4f} ({gain['low']:+.4f} to {gain['high']:+.4f})" for gain in gains)
+        rows.append([f"`{name}`", *(f"{row[key]['value']:.4f}" for key in ("score", "best_constant", "adaptive")), *differences])
+    return markdown(["population", "`policy`", "best constant", "`adaptive`", "over the best constant", "over `adaptive`"], rows)
+
+
+def policy_curve_table(result: dict[str, Any]) -> str:
+    """Some points of the policy designer's curve."""
+    curve = result["curve"]
+    names = [name for name in curve[0] if name.startswith("validation_")]
+    points = curve[:: max(1, len(curve) // 6)]
+    points += [curve[-1]] if points[-1] is not curve[-1] else []
+    rows = ([f"{point['steps']:,}", *(f"{point[name]:.4f}" for name in names)] for point in points)
+    return markdown(["steps", *(f"`{name.removeprefix('validation_')}`" for name in names)], rows)
+
+
 def experts_table(result: dict[str, Any]) -> str:
     """Scores of the bundled experts."""
     lines = ["| scenario | share of maximum | blind Bayes | below Bayes |", "|---|---|---|---|"]
@@ -496,7 +516,7 @@ def tables() -> dict[Path, dict[str, str]]:
     """By page and by the name of its place: every table."""
     yardstick, designers, hints = _load("yardstick_bargaining.json"), _load("yardstick_auction.json"), _load("hints_measure.json")
     env, market, train, gpu = (_load(f"bench_{name}.json") for name in ("env", "market", "train", "gpu"))
-    models, server = _load("bench_llm.json"), _load("bench_server.json")
+    models, server, policy = _load("bench_llm.json"), _load("bench_server.json"), _load("policy_designer.json")
     negotiators, pocket, parsing = _load("negotiators.json"), _load("pocket.json"), _load("parsing.json")
     cloning, playing, tournament, hinted = (
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
@@ -536,6 +556,8 @@ def tables() -> dict[Path, dict[str, str]]:
             "schedules": schedules_table(designers),
             "gains": gains_table(designers),
             "robustness": robustness_table(_load("robustness_auction.json")),
+            "policy": policy_table(policy),
+            "policy curve": policy_curve_table(policy),
         },
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
         TRAINING: {"negotiators": negotiators_table(negotiators), "experts": experts_table(_load("experts.json"))},

@@ -73,6 +73,7 @@ DESIGNERS = {
     "informed_greedy": "edgeworth.agents.designers.fixed:InformedGreedy",
     "language_model": "edgeworth.agents.designers.language_model:LanguageModel",
     "oracle": "edgeworth.agents.designers.informed:Oracle",
+    "policy": "edgeworth.agents.designers.policy:Policy",
     "schedule": "edgeworth.agents.designers.fixed:Schedule",
     "told_stage": "edgeworth.agents.designers.informed:ToldStage",
     "uniform": "edgeworth.agents.designers.fixed:Uniform",

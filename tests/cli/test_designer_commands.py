@@ -1,4 +1,4 @@
-"""`edgeworth designers …`, `robustness` and the auction's yardstick as a person or a script calls them."""
+"""`edgeworth designer …`, `robustness` and the auction's yardstick as a person or a script calls them."""
 
 from __future__ import annotations
 

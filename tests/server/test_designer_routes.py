@@ -24,6 +24,7 @@ from stub_model import Stub
 
 from edgeworth.agents.designers.adaptive import Adaptive
 from edgeworth.agents.designers.designer import play
+from edgeworth.agents.designers.policy import Policy
 from edgeworth.agents.hints.bayes import BOOKS
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import DaedalusAction
@@ -84,6 +85,29 @@ def test_adaptive_over_the_wire_is_adaptive_at_home(client: TestClient, stage: s
         assert reply["assumed"] == []
         rewards.append(client.post("/step", json={"session_id": "demo", "action": reply["mechanism"]}).json()["reward"])
     assert rewards == play(Adaptive(), AuctionConfig.from_options(stage=stage), 1, 11)[0].tolist()
+
+
+def test_the_policy_over_the_wire_is_the_policy_at_home(client: TestClient) -> None:
+    seen, rewards = opened(client, stage="3", seed=11), []
+    for _ in range(10):
+        told, known = (client.post("/api/design", json={**asked, "designer": "policy"}).json() for asked in (seen, {"session_id": "demo"}))
+        assert told["mechanism"] == known["mechanism"] and told["assumed"] == known["assumed"] == []
+        stepped = client.post("/step", json={"session_id": "demo", "action": known["mechanism"]}).json()
+        seen = stepped["observation"]
+        rewards.append(stepped["reward"])
+    assert rewards == play(Policy(), AuctionConfig.from_options(stage="3"), 1, 11)[0].tolist()
+
+
+def test_the_policy_says_which_steps_it_chose_without(client: TestClient) -> None:
+    opened(client, seed=5)
+    for action in (MECHANISM, OTHER):
+        seen = client.post("/step", json={"session_id": "demo", "action": action}).json()["observation"]
+    reply = client.post("/api/design", json={"designer": "policy", **{name: seen[name] for name in SENT}}).json()
+    assert "n_agents: not given, taken to be 8" in reply["assumed"]
+    assert "2 of the last 2 steps: not known in full, so it chose without them" in reply["assumed"]
+    unnamed = {name: value for name, value in seen.items() if "mechanism" not in name}  # scores and proxies of unknown mechanisms
+    again = client.post("/api/design", json={"designer": "policy", **unnamed}).json()
+    assert again["mechanism"] == reply["mechanism"] and "2 of the last 2 steps" in again["assumed"][-1]
 
 
 def test_adaptive_learns_from_steps_that_are_given_in_full(client: TestClient) -> None:

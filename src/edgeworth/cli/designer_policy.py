@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.progress import Progress
-from edgeworth.runlog import Checkpoint, Line, checked_run, read_checkpoint, read_config, read_history, write_checkpoint
+from edgeworth.runlog import FACTS, Checkpoint, Line, checked_run, read_checkpoint, read_config, read_history, write_checkpoint
 
 if TYPE_CHECKING:
     from edgeworth.training.market_run import DesignerSettings
@@ -37,11 +38,12 @@ def policy_command(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder; only --steps may change.")] = False,
     episodes: Annotated[int, typer.Option(min=2, help="Markets of each population for the scores, with seeds from 0 on.")] = 1000,
     bundle: Annotated[Path | None, typer.Option(help="Also write the best network with its card here, as PATH.safetensors.")] = None,
+    result_file: Annotated[Path | None, typer.Option("--result", help="Also write the scores and the curve to this JSON file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train the policy designer by PPO, some minutes on one core, and measure its best network.
+    """Train the policy designer by PPO, a quarter of an hour on one core, and measure its best network.
 
-    Settings, log and checkpoints go into the run folder. Ctrl-C saves before it stops.
+    Settings, log and checkpoints go into the run folder. Ctrl-C saves before it stops. A finished run is only measured.
 
     Example: edgeworth designer policy --out runs/policy --seed 1
 
@@ -71,7 +73,7 @@ def policy_command(
         facts = {name: value for name, value in best.facts.items() if name != "digest"}
         write_checkpoint(bundle, Checkpoint(best.tensors, {**facts, "card": {"what": WHAT, **result}}))
         say(f"Wrote {bundle}.safetensors.")
-    deliver(result, _page(result, folder), as_json)
+    deliver(result, _page(result, folder), as_json, result_file)
 
 
 def _settings_and_folder(
@@ -111,7 +113,7 @@ def _result(folder: Path, settings: DesignerSettings, scores: dict[str, Any]) ->
         if not math.isnan(float(line.get("validation", math.nan)))
     ]
     return {
-        "command": command_line(folder),
+        "command": json.loads((folder / FACTS).read_text(encoding="utf-8"))["command"],
         "seed": settings.seed,
         "steps": best["steps"],
         "minutes": round(float(lines[-1]["seconds"]) / 60.0, 1),

@@ -1,4 +1,4 @@
-"""`edgeworth designers`: list the auction designers, and search or fit the bundled ones, with their cards."""
+"""`edgeworth designer`: list the auction designers, and search or fit the bundled ones, with their cards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PARTS = ("constants", "schedules", "forecasts", "library")
 def list_designers(as_json: AsJson = False) -> None:
     """List the designers, the bundled mechanisms and the bundled schedules.
 
-    Example: edgeworth designers list
+    Example: edgeworth designer list
     """
     names, found = listed("designer", "designer")
     mechanisms = {name: bundled.bundled_mechanism(name).model_dump() for name in bundled.mechanism_names()}
@@ -69,9 +69,9 @@ def search(
 ) -> None:
     """Search the best constant mechanism for a population, in each auction format, or the best schedule; about two minutes.
 
-    Example: edgeworth designers search --stage 3 --out mine.json
+    Example: edgeworth designer search --stage 3 --out mine.json
 
-    Example: edgeworth designers search --stage 3 --schedule
+    Example: edgeworth designer search --stage 3 --schedule
     """
     config = AuctionConfig.from_options(stage=stage, n_agents=n_agents)
     if bundle and stage not in bundled.POPULATIONS:
@@ -184,7 +184,7 @@ def fit(
 ) -> None:
     """Fit the forecasts of the adaptive designer; some minutes.
 
-    Example: edgeworth designers fit --prior stages --n-agents 12
+    Example: edgeworth designer fit --prior stages --n-agents 12
     """
     if prior not in PRIORS:
         raise UnknownName("prior of the adaptive designer", prior, PRIORS)
@@ -224,7 +224,7 @@ def library(
 ) -> None:
     """Build the oracle's library: the best mechanism for every composition of the bidders; some minutes.
 
-    Example: edgeworth designers library --n-agents 8
+    Example: edgeworth designer library --n-agents 8
     """
     path = bundled.numbered(bundled.CHECKPOINTS, compositions.LIBRARY_NAME, n_agents, "npz") if out_file is None else out_file
     every = compositions.compositions_of(n_agents)
@@ -274,7 +274,7 @@ def bundle_command(
 ) -> None:
     """Make everything that is bundled: constants and forecasts for all numbers of bidders, schedules and the library for eight.
 
-    Example: edgeworth designers bundle --n-agents 8 --only constants
+    Example: edgeworth designer bundle --n-agents 8 --only constants
     """
     for part in only or []:
         if part not in PARTS:

@@ -92,9 +92,16 @@ def features_of(markets: DesignedMarkets) -> NDArray[np.float32]:
 
 
 def view_features(view: MarketView) -> NDArray[np.float32]:
-    """The features of every market in a view."""
+    """The features of every market in a view; a step that is not told in full stays out, as if it had not been played."""
     lines = np.concatenate([view.recent, view.recent_proxies, view.recent_mechanisms], axis=2)
-    return line_features(lines, np.full(view.size, view.round_number), view.episode_length, view.n_agents)
+    out = line_features(lines, np.full(view.size, view.round_number), view.episode_length, view.n_agents)
+    out[:, :FIRST_CLOCK].reshape(view.size, RECENT_STEPS, -1)[~told_in_full(view)] = 0.0
+    return out
+
+
+def told_in_full(view: MarketView) -> NDArray[np.bool_]:
+    """Which of the last steps have scores and proxies, (markets, RECENT_STEPS); a step that was played never has all of either at 0."""
+    return np.asarray(view.recent.any(axis=2) & view.recent_proxies.any(axis=2))
 
 
 def line_features(lines: NDArray[np.float64], played: NDArray[np.int64], episode_length: int, n_agents: int) -> NDArray[np.float32]:

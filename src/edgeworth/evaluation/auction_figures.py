@@ -8,7 +8,7 @@ from typing import Any
 from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, panels, pyplot, wrapped
 from edgeworth.evaluation.sensitivity import level_text
 from edgeworth.evaluation.statistics import Estimate
-from edgeworth.evaluation.yardstick import ORACLE, SCHEDULE, TOLD_STAGE
+from edgeworth.evaluation.yardstick import ORACLE, POLICY, SCHEDULE, TOLD_STAGE
 
 # What every field of a mechanism does
 
@@ -158,6 +158,7 @@ MARKERS = {
     TOLD_STAGE: ("D", GREY, 44),
     ADAPTIVE: ("o", ACCENT, 62),
     "adaptive (prior: mixed)": ("o", "white", 62),
+    POLICY: ("h", ACCENT, 62),
     SCHEDULE: ("v", "white", 54),
     "best constant for the stages": ("s", GREY, 44),
     "best constant for mixed": ("s", "white", 44),

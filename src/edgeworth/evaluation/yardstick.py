@@ -27,6 +27,7 @@ from edgeworth.agents.designers.designer import Designer, play
 from edgeworth.agents.designers.fixed import BestConstant, Fixed, InformedGreedy, Schedule, Uniform
 from edgeworth.agents.designers.informed import Oracle, ToldStage
 from edgeworth.agents.designers.language_model import LanguageModel
+from edgeworth.agents.designers.policy import Policy
 from edgeworth.agents.designers.search import QUICK, SearchBudget
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.scripted import AgreeFirst, Concession, Greedy, RandomLegal
@@ -110,7 +111,7 @@ def _openers(batch: BargainingBatch) -> list[int]:
 POPULATIONS = ("0", "1", "2", "3", "4", "stages", "mixed", "dirichlet", "held_out")
 FRESH = 2**41
 """The first seed of the markets on which the score of a card is measured."""
-ORACLE, TOLD_STAGE, SCHEDULE = "oracle (told the composition)", "told the stage", "best schedule"
+ORACLE, TOLD_STAGE, SCHEDULE, POLICY = "oracle (told the composition)", "told the stage", "best schedule", "policy (trained by PPO)"
 
 
 def makers(config: AuctionConfig, budget: SearchBudget) -> dict[str, Callable[[], Designer] | str]:
@@ -123,6 +124,7 @@ def makers(config: AuctionConfig, budget: SearchBudget) -> dict[str, Callable[[]
         TOLD_STAGE: lambda: ToldStage(budget),
         "adaptive (prior: stages)": lambda: Adaptive("stages"),
         "adaptive (prior: mixed)": lambda: Adaptive("mixed"),
+        POLICY: Policy,
         SCHEDULE: lambda: Schedule(config.stage),
         "best constant for the stages": lambda: BestConstant("stages"),
         "best constant for mixed": lambda: BestConstant("mixed"),
@@ -132,7 +134,7 @@ def makers(config: AuctionConfig, budget: SearchBudget) -> dict[str, Callable[[]
     if config.mix is None and config.stage == "dirichlet":
         rows[TOLD_STAGE] = "every episode draws shares of its own, so there is no stage to be told."
     if config.mix is not None or bundled_file(schedule_folder(), bundled_name(config.stage), config.n_agents) is None:
-        rows[SCHEDULE] = "no schedule is bundled for this population; `edgeworth designers search --schedule` finds one."
+        rows[SCHEDULE] = "no schedule is bundled for this population; `edgeworth designer search --schedule` finds one."
     return rows
 
 

@@ -29,8 +29,8 @@ from edgeworth.server.model_process import ModelProcess, ProcessClient
 from edgeworth.server.model_queue import Worker
 from edgeworth.server.refusals import Refused
 
-ADAPTIVE, LANGUAGE_MODEL = "adaptive", "language_model"
-OFFERED = (ADAPTIVE, "best_constant", "informed_greedy", LANGUAGE_MODEL, "uniform")
+ADAPTIVE, LANGUAGE_MODEL, POLICY = "adaptive", "language_model", "policy"
+OFFERED = (ADAPTIVE, "best_constant", "informed_greedy", LANGUAGE_MODEL, POLICY, "uniform")
 
 
 class Design(NamedTuple):
@@ -72,7 +72,9 @@ class DesignerWorker(Worker[KnownMarket, Design]):
         assert self.designer is not None
         seed = int(generator(market.seed, market.round_number).integers(2**62))
         self.designer.begin(market.config(), 1, seed)
-        return Design(action_of(self.designer.design(market.view())[0]), self.designer.assumed)
+        mechanism = action_of(self.designer.design(market.full_view())[0])
+        unknown = market.unknown() if self.name == POLICY else []  # the others do not look at the market
+        return Design(mechanism, (*unknown, *self.designer.assumed))
 
 
 class AdaptiveWorker(DesignerWorker):

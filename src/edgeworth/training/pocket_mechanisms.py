@@ -1,6 +1,6 @@
 """Markets as text for the pocket model: every state a prompt, a mechanism that search found good for such a state the reply.
 
-The library is the bundled mechanisms, which `edgeworth designers search` found. Which of them a state calls for is the judgement of
+The library is the bundled mechanisms, which `edgeworth designer search` found. Which of them a state calls for is the judgement of
 two teachers. The adaptive designer plays markets of the five stages; now and then some other mechanism of the library is posted in its
 stead, and a quarter of the mechanisms is moved a little, so that the model does not only know seven of them. In other markets the
 mechanisms in force are anything at all; there the `Watcher` answers, which forecasts from one step under any mechanism.

@@ -52,7 +52,7 @@ class Adaptive(Designer):
 
     def prepare(self, n_agents: int) -> None:
         """Load the library and the forecasts for so many bidders, or for the nearest number that was fitted."""
-        bundled = bundled_checkpoint(f"adaptive_{self.prior}", n_agents, f"edgeworth designers fit --prior {self.prior}")
+        bundled = bundled_checkpoint(f"adaptive_{self.prior}", n_agents, f"edgeworth designer fit --prior {self.prior}")
         if bundled.n_agents not in self._read:
             self._read[bundled.n_agents] = library_rows(bundled.n_agents), load_revisions(bundled.path)
         (self.library, self.revisions), self.assumed = self._read[bundled.n_agents], bundled.notes

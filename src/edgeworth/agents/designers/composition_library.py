@@ -157,7 +157,7 @@ def save_library(path: Path, library: CompositionLibrary) -> None:
 
 def load_library(path: Path) -> CompositionLibrary:
     """Read what `save_library` wrote."""
-    with open_arrays(path, "library of compositions", "edgeworth designers library") as arrays:
+    with open_arrays(path, "library of compositions", "edgeworth designer library") as arrays:
         mechanisms = np.zeros(len(arrays["auction_type"]), MECHANISM)
         for name in MECHANISM.names or ():
             mechanisms[name] = arrays[name]

@@ -1,8 +1,8 @@
 """Designers that do not look at the market: random mechanisms, one mechanism at every step, or a schedule fixed beforehand.
 
 `configs/mechanisms/` holds the published "robust" mechanism, `informed_greedy`, and the best constant mechanisms that
-`edgeworth designers search` found for the five stages, for `mixed`, and for the equal mixture of the stages, each for several numbers of
-bidders; `configs/schedules/` holds the best schedules that `edgeworth designers search --schedule` found. What a schedule gains over the
+`edgeworth designer search` found for the five stages, for `mixed`, and for the equal mixture of the stages, each for several numbers of
+bidders; `configs/schedules/` holds the best schedules that `edgeworth designer search --schedule` found. What a schedule gains over the
 best constant is what changing rules can gain without looking; what `adaptive` gains over a schedule is what looking is worth.
 """
 

@@ -142,7 +142,7 @@ def save_revisions(path: Path, revisions: Revisions) -> None:
 def load_revisions(path: Path) -> Revisions:
     """Read what `save_revisions` wrote."""
     parts: dict[tuple[int, int], dict[str, Matrix]] = {}
-    with open_arrays(path, "file of forecasts", "edgeworth designers fit") as arrays:
+    with open_arrays(path, "file of forecasts", "edgeworth designer fit") as arrays:
         for name in arrays:
             step, mechanism, part = name.split("/")
             parts.setdefault((int(step), int(mechanism)), {})[part] = arrays[name].astype(np.float64)

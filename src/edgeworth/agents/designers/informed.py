@@ -64,7 +64,7 @@ class ToldStage(Designer):
 class Oracle(Designer):
     """Knows the composition of every market: how many bidders of each type.
 
-    The mechanisms come from a library by composition (`edgeworth designers library`), bundled for several numbers of bidders; for other
+    The mechanisms come from a library by composition (`edgeworth designer library`), bundled for several numbers of bidders; for other
     numbers the composition with the nearest shares is used.
     """
 
@@ -76,7 +76,7 @@ class Oracle(Designer):
     def begin(self, config: AuctionConfig, size: int, seed: int, known: NDArray[np.int64] | None = None) -> None:
         library, self.assumed = self.library, ()
         if library is None:
-            bundled = bundled_checkpoint(LIBRARY_NAME, config.n_agents, "edgeworth designers library")
+            bundled = bundled_checkpoint(LIBRARY_NAME, config.n_agents, "edgeworth designer library")
             library, self.assumed = load_library(bundled.path), bundled.notes
         if not is_calibrated(config):
             self.assumed += ("the library of compositions was made for the calibrated market",)

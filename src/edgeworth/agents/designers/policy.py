@@ -18,10 +18,10 @@ from edgeworth.agents.designers.bundled import CHECKPOINTS
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.policy_layout import DesignerShape, Levels
 from edgeworth.agents.trained_network import network_vector
-from edgeworth.envs.daedalus_features import view_features
+from edgeworth.envs.daedalus_features import told_in_full, view_features
 from edgeworth.errors import DataError
 from edgeworth.games.auction.batch import Rows
-from edgeworth.games.auction.market_view import MarketView
+from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView
 from edgeworth.runlog import SUFFIX, read_checkpoint
 
 GAME = "auction"
@@ -77,4 +77,7 @@ class Policy(Designer):
         self.player = player
 
     def design(self, view: MarketView) -> Rows:
+        wanted = min(view.round_number, RECENT_STEPS)
+        missing = wanted - int(told_in_full(view).sum(axis=1).min(initial=wanted))
+        self.assumed = (f"{missing} of the last {wanted} steps: not known in full, so it chose without them",) if missing > 0 else ()
         return self.player.shape.mechanisms(self.player.choose(view_features(view)))
