@@ -27,22 +27,6 @@ def test_the_write_up_is_served(tmp_path: Path) -> None:
     assert answer.headers["content-type"].startswith("text/markdown") and answer.text.startswith("# ")
 
 
-def test_figures_come_from_their_folders_only(tmp_path: Path) -> None:
-    results, secret = tmp_path / "results", tmp_path / "secret.png"
-    (results / "deep").mkdir(parents=True)
-    for path in (results / "a.png", results / "deep" / "b.png", results / ".hidden.png", secret):
-        path.write_bytes(b"\x89PNG\r\n")
-    (results / "notes.txt").write_text("no figure", encoding="utf-8")
-    (results / "out.png").symlink_to(secret)
-    with client_of(settings_in(tmp_path, results=str(results), runs=str(tmp_path / "none"))) as client:
-        page = client.get("/plots/").text
-        assert 'href="/plots/results/a.png"' in page and "deep/b.png" in page
-        assert "out.png" not in page and "notes" not in page and "hidden" not in page
-        assert client.get("/plots/results/deep/b.png").headers["content-type"] == "image/png"
-        for name in ("results/out.png", "results/notes.txt", "results/.hidden.png", "secret.png"):
-            assert client.get(f"/plots/{name}").status_code == 404
-
-
 def test_metrics_count_requests_steps_refusals_and_sessions(tmp_path: Path) -> None:
     with client_of(settings_in(tmp_path)) as client:
         client.post("/reset", json={"session_id": "s"})

@@ -40,6 +40,10 @@ def serve_command(
     ] = None,
     designer: Annotated[str | None, typer.Option(help="The designer for requests that name none.")] = None,
     warm: Annotated[list[str] | None, typer.Option(help="A designer to load at the start.")] = None,
+    runs: Annotated[Path, typer.Option(help="Folder of runs whose figures, metrics and histories are shown under /plots/runs/.")] = Path(
+        "runs"
+    ),
+    results: Annotated[Path, typer.Option(help="Folder whose figures and tables are shown under /plots/results/.")] = Path("results"),
     idle_hours: Annotated[
         float | None, typer.Option(min=0.0, help="Sessions that nobody touches for so long are deleted. Default: 24.")
     ] = None,
@@ -72,6 +76,8 @@ def serve_command(
         hosts=tuple(host_name or ()),
         origins=tuple(origin or ()),
         warm=tuple(warm or ()),
+        runs=str(runs),
+        results=str(results),
         drain_seconds=drain_seconds,
         openenv=openenv,
         log_requests=not quiet,

@@ -192,6 +192,8 @@ def curves_command(
 
     Example: edgeworth curves runs/sft runs/grpo --figure training.png
     """
+    for run in runs:
+        read_config(run)  # a folder that holds no run is an error
     kinds = {negotiates(run) for run in runs}
     if len(kinds) > 1:
         raise InvalidOption("Some runs are of bargaining and some train a designer; give those of one kind.")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.runlog import STEP, Line, read_config, read_history
+from edgeworth.runlog import STEP, Line, read_history
 
 NEGOTIATES = "share_of_maximum"
 """What only histories of bargaining have."""
@@ -66,6 +66,8 @@ def designer_history(folder: Path, name: str | None = None) -> dict[str, Any]:
     lines = read_history(folder)
     if len(lines) < FEWEST_LINES:
         raise DataError(folder, "has fewer than two lines in its history; a curve needs more.")
+    if not all(isinstance(line.get(STEP), int) for line in lines):
+        raise DataError(folder, f"has a line without {STEP} in its history; expected a history as our trainers write it.")
     if not any(key in line for line in lines for panel in PANELS for key in panel.labels):
         raise DataError(folder, "has nothing in its history that the training of a designer logs.")
     known = [
@@ -83,7 +85,6 @@ def designer_histories(folders: Sequence[Path], names: Sequence[str] = ()) -> li
 
 def negotiates(folder: Path) -> bool:
     """Whether a run is one of bargaining."""
-    read_config(folder)  # a folder that holds no run is an error
     return any(NEGOTIATES in line for line in read_history(folder))
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from edgeworth.evaluation.bargaining_figures import yardsticks
-from edgeworth.evaluation.designer_histories import PANELS, Panel, headline, series
+from edgeworth.evaluation.designer_histories import PANELS, Panel, designer_history, headline, negotiates, series
 from edgeworth.evaluation.figures import ACCENT, DOTTED, GREEN, INK, LIGHT, RUST, band, caption, name_rows, panels, point, spread
-from edgeworth.evaluation.learning_curves import running_mean
+from edgeworth.evaluation.learning_curves import learning_curves, running_mean
 from edgeworth.evaluation.statistics import counted
 
 Row = dict[str, Any]
@@ -87,6 +87,15 @@ def histories_finding(result: Row) -> str:
         change = "" if found is None else f": {found[0].replace('_', ' ')} from {found[1]:.4g} to {found[2]:.4g}"
         words.append(f"{run['name']}{change} in {run['steps']:,} steps" + ("" if seconds is None else f" and {seconds / 60:.1f} minutes"))
     return "; ".join(words) + ". Means of the first and of the last tenth; strong lines are running means over a fiftieth."
+
+
+def draw_run(folder: Path, path: Path) -> None:
+    """The training of one run, of either game."""
+    if negotiates(folder):
+        curves = learning_curves([folder])
+        draw_learning_curves({"curves": [curve.as_dict() for curve in curves], "yardsticks": {}}, path)
+    else:
+        draw_designer_histories({"histories": [designer_history(folder)]}, path)
 
 
 # Studies

@@ -1,14 +1,11 @@
-"""Pages and probes: the start page, the write-up, figures of finished runs, health, readiness and metrics.
-
-A figure is looked up in the list of the files in two folders; a path that a client sends is never opened.
-"""
+"""Pages and probes: the start page, the write-up, figures and data of runs, health, readiness and metrics."""
 
 from __future__ import annotations
 
 import asyncio
-import html
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
@@ -16,12 +13,13 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from edgeworth.server.models import Status
 from edgeworth.server.monitoring import Metrics
+from edgeworth.server.plots import DRAWN, TYPES, DrawnFigures, gallery, shown_files
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.settings import ServerSettings
 from edgeworth.server.store import Store
 
 PAGES = Path(__file__).resolve().parent / "pages"
-MOST_FIGURES = 1_000
+FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in TYPES.values()}}}
 HEADERS = {"content-security-policy": "default-src 'self'; style-src 'unsafe-inline'", "x-content-type-options": "nosniff"}
 
 
@@ -29,12 +27,6 @@ class Markdown(PlainTextResponse):
     """A page in Markdown."""
 
     media_type = "text/markdown"
-
-
-class Figure(FileResponse):
-    """A picture."""
-
-    media_type = "image/png"
 
 
 def write_up() -> Path:
@@ -45,31 +37,9 @@ def write_up() -> Path:
     raise Refused(404, "not_found", "This installation has no write-up.", "Look at the documentation.")
 
 
-def figures(settings: ServerSettings) -> dict[str, Path]:
-    """All figures by their names in links."""
-    found: dict[str, Path] = {}
-    for folder in (Path(settings.results), Path(settings.runs)):
-        root = folder.resolve()
-        for path in sorted(root.rglob("*.png")) if root.is_dir() else ():
-            inside = path.resolve().is_relative_to(root) and not any(part.startswith(".") for part in path.relative_to(root).parts)
-            if inside and len(found) < MOST_FIGURES:
-                found.setdefault(f"{root.name}/{path.relative_to(root).as_posix()}", path)
-    return found
-
-
-def gallery(names: list[str]) -> str:
-    """The index of figures."""
-    shown = [(html.escape(name), html.escape(name.rpartition("/")[2].removesuffix(".png").replace("_", " "))) for name in names]
-    items = "".join(
-        f'<figure><a href="/plots/{name}"><img src="/plots/{name}" alt="{title}" loading=lazy></a><figcaption>{title}</figcaption></figure>'
-        for name, title in shown
-    )
-    page = (PAGES / "figures.html").read_text(encoding="utf-8")
-    return page.replace("<!-- figures -->", items or "<p>No figures yet: <code>make yardstick</code> draws the first.</p>")
-
-
 def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
     """Pages, health, readiness and metrics."""
+    drawn = DrawnFigures()
     router = APIRouter(tags=["pages"])
 
     @router.get("/", operation_id="start", response_class=HTMLResponse, responses=problems(page=True))
@@ -84,16 +54,20 @@ def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draini
 
     @router.get("/plots/", operation_id="figures", response_class=HTMLResponse, responses=problems(page=True))
     async def plots() -> Response:
-        """All figures."""
-        return HTMLResponse(gallery(list(await asyncio.to_thread(figures, settings))), headers=HEADERS)
+        """All figures, and links to the data of runs."""
+        page = (PAGES / "figures.html").read_text(encoding="utf-8")
+        shown = gallery(list(await asyncio.to_thread(shown_files, settings)))
+        return HTMLResponse(page.replace("<!-- figures -->", shown), headers=HEADERS)
 
-    @router.get("/plots/{name:path}", operation_id="figure", response_class=Figure, responses=problems(404, page=True))
+    @router.get("/plots/{name:path}", operation_id="figure", response_class=FileResponse, responses=FILES | problems(404, 501, page=True))
     async def plot(name: str) -> Response:
-        """One figure."""
-        path = (await asyncio.to_thread(figures, settings)).get(name)
+        """One figure, or the data of a run."""
+        path = (await asyncio.to_thread(shown_files, settings)).get(name)
         if path is None:
             raise Refused(404, "not_found", f"There is no figure {name[:100]!r}.", "GET /plots/ lists them.", "name")
-        return Figure(path, headers=HEADERS)
+        if name.endswith(DRAWN) and path.name != DRAWN:
+            return Response(await drawn.figure(path), media_type=TYPES[".png"], headers=HEADERS)
+        return FileResponse(path, media_type=TYPES[path.suffix], headers=HEADERS)
 
     @router.get("/health", operation_id="health", response_model=Status, responses=problems(), tags=["probes"])
     async def health() -> Response:

@@ -118,9 +118,9 @@ class ServerSettings:
     """Designers and hint providers that are loaded at the start."""
     queues: QueueLimits = field(default_factory=QueueLimits)
     results: str = "results"
-    """The folder whose figures are shown under /plots/."""
+    """The folder whose figures and tables are shown under /plots/results/."""
     runs: str = "runs"
-    """The folder of runs whose figures are shown there too."""
+    """The folder of runs whose figures, metrics and histories are shown under /plots/runs/."""
     sweep_seconds: float = 60.0
     """How often idle sessions are deleted."""
     drain_seconds: float = 0.0
