@@ -8,7 +8,7 @@ WARM := $(VENV)/.rules-compiled
 PORT ?= 8000
 PROCESSES ?= 2
 
-.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play designers scales docs clean
+.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play policy-designer designers scales docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -92,6 +92,9 @@ tournament: $(WARM)  ## play every negotiator against every other, in both seats
 self-play: $(WARM)  ## train self-play agents and best responses to them; writes results/self_play.json and .png
 	@echo "edgeworth: training self-play agents with and without a pool of past selves, and best responses; this takes about half an hour."
 	@$(BIN)/edgeworth self-play --out results/self_play.json --figure results/self_play.png --bundle src/edgeworth/checkpoints/self_play
+
+policy-designer: $(WARM)  ## train the policy designer on one core, some 15 minutes; writes checkpoints/policy and results/policy_designer.json
+	@$(BIN)/edgeworth designer policy --out runs/policy --bundle src/edgeworth/checkpoints/policy --result results/policy_designer.json
 
 designers: $(WARM)  ## compute every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
 	@echo "edgeworth: searching for the best constants and schedules, fitting the adaptive designer, building the library of compositions."

@@ -297,6 +297,16 @@ def policy_table(result: dict[str, Any]) -> str:
     return markdown(["population", "`policy`", "best constant", "`adaptive`", "over the best constant", "over `adaptive`"], rows)
 
 
+def policy_bidders_table(result: dict[str, Any]) -> str:
+    """The policy designer's differences with other numbers of bidders."""
+    rows = []
+    for number, populations in result["with_other_numbers_of_bidders"].items():
+        cells = (populations[name][key] for key in ("over_best_constant", "over_adaptive") for name in ("stages", "held_out"))
+        rows.append([number, *(f"{cell['value']:+.4f} ({cell['low']:+.4f} to {cell['high']:+.4f})" for cell in cells)])
+    over = [f"over {other}, `{name}`" for other in ("the best constant", "`adaptive`") for name in ("stages", "held_out")]
+    return markdown(["bidders", *over], rows)
+
+
 def policy_curve_table(result: dict[str, Any]) -> str:
     """Some points of the policy designer's curve."""
     curve = result["curve"]
@@ -558,6 +568,7 @@ def tables() -> dict[Path, dict[str, str]]:
             "robustness": robustness_table(_load("robustness_auction.json")),
             "policy": policy_table(policy),
             "policy curve": policy_curve_table(policy),
+            "policy bidders": policy_bidders_table(policy),
         },
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
         TRAINING: {"negotiators": negotiators_table(negotiators), "experts": experts_table(_load("experts.json"))},

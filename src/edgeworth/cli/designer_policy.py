@@ -49,6 +49,7 @@ def policy_command(
 
     Example: edgeworth designer policy --out runs/policy --resume
     """
+    from edgeworth.agents.designers.bundled import BIDDERS, USUAL_BIDDERS
     from edgeworth.agents.designers.policy import Policy
     from edgeworth.evaluation.designer_scores import designer_scores
     from edgeworth.training.market_run import MarketRun
@@ -66,8 +67,9 @@ def policy_command(
     finally:
         run.close()
     with progress() as task:
-        scores = designer_scores(Policy(folder), episodes, 0, progress=task("measuring"))
-    result = _result(folder, settings, scores)
+        scores = {n: designer_scores(Policy(folder), episodes, 0, n, progress=task(f"measuring, {n} bidders")) for n in BIDDERS}
+    others = {str(n): found["populations"] for n, found in scores.items() if n != USUAL_BIDDERS}
+    result = _result(folder, settings) | {"scores": scores[USUAL_BIDDERS], "with_other_numbers_of_bidders": others}
     if bundle is not None:
         best = read_checkpoint(folder)
         facts = {name: value for name, value in best.facts.items() if name != "digest"}
@@ -104,8 +106,8 @@ def _reporter(show: Progress, total: int) -> Any:
     return report
 
 
-def _result(folder: Path, settings: DesignerSettings, scores: dict[str, Any]) -> dict[str, Any]:
-    """What became of the run: how long it took, its curve, and the scores of its best network."""
+def _result(folder: Path, settings: DesignerSettings) -> dict[str, Any]:
+    """What became of the run: how long it took, its best network, and its curve."""
     lines, best = read_history(folder), read_checkpoint(folder).facts
     curve = [
         {"steps": line["steps"], **{name: round(float(line[name]), 4) for name in line if name.startswith("validation")}}
@@ -120,17 +122,17 @@ def _result(folder: Path, settings: DesignerSettings, scores: dict[str, Any]) ->
         "hardware": f"one CPU core ({platform.machine()})",
         "validation": best["progress"]["best"],
         "curve": curve,
-        "scores": scores,
     }
 
 
 def _page(result: dict[str, Any], folder: Path) -> Iterator[RenderableType]:
     steps, score = result["steps"], result["validation"]
     yield f"{result['minutes']} minutes; the best network, after {steps:,} steps, has {score:.4f} on the markets for validation."
-    found = table("population", "policy", "over the best constant", "over the adaptive designer")
-    for name, row in result["scores"]["populations"].items():
-        gains = (escape(f"{Estimate.from_dict(row[key]):+.4f}") for key in ("over_best_constant", "over_adaptive"))
-        found.add_row(name, f"{row['score']['value']:.4f}", *gains)
-    yield found
+    for number, rows in {result["scores"]["n_agents"]: result["scores"]["populations"], **result["with_other_numbers_of_bidders"]}.items():
+        found = table("population", "policy", "over the best constant", "over the adaptive designer", title=f"{number} bidders")
+        for name, row in rows.items():
+            gains = (escape(f"{Estimate.from_dict(row[key]):+.4f}") for key in ("over_best_constant", "over_adaptive"))
+            found.add_row(name, f"{row['score']['value']:.4f}", *gains)
+        yield found
     yield f"R on {result['scores']['episodes']:,} markets of each population, seeds {result['scores']['evaluation_seeds']}."
     yield f"In Python: edgeworth.agents.designers.policy.Policy({str(folder)!r}) plays it."
