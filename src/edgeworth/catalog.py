@@ -79,8 +79,8 @@ DESIGNERS = {
     "uniform": "edgeworth.agents.designers.fixed:Uniform",
 }
 
-BEST_DESIGNER = "adaptive"
-"""The designer that is asked where a client of the server names none."""
+BEST_DESIGNER = "policy"
+"""The trained designer that the server asks where a client names none; it uses whatever history it is given."""
 
 LLM_CLIENTS = {
     "groq": "edgeworth.llm.openai_compatible:Groq",

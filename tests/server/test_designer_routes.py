@@ -26,6 +26,7 @@ from edgeworth.agents.designers.adaptive import Adaptive
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.policy import Policy
 from edgeworth.agents.hints.bayes import BOOKS
+from edgeworth.catalog import BEST_DESIGNER
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.action import DaedalusAction
 from edgeworth.server import routes_designers
@@ -38,6 +39,7 @@ from running_servers import MECHANISM, OFFER, client_of, in_thread, settings_in
 SENT = ("round_number", "episode_length", "market_outcomes")
 """What the client of the published environment sends of an observation."""
 OTHER = {**MECHANISM, "auction_type": "first_price"}
+ADAPTIVE = {"designer": "adaptive"}
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def test_the_published_client_plays_unchanged(client: TestClient) -> None:
     seen = opened(client, n_agents=8, episode_length=10)
     for number in range(10):
         reply = client.post("/api/design", json={name: seen[name] for name in SENT}).json()
-        assert (reply["designer"], reply["round_number"]) == ("adaptive", number) and reply["assumed"] and reply["elapsed_ms"] > 0
+        assert (reply["designer"], reply["round_number"]) == (BEST_DESIGNER, number) and reply["assumed"] and reply["elapsed_ms"] > 0
         stepped = client.post("/step", json={"action": reply["mechanism"], "session_id": "demo"}).json()
         seen = stepped["observation"]
         assert 0 <= stepped["reward"] <= 1
@@ -98,22 +100,10 @@ def test_the_policy_over_the_wire_is_the_policy_at_home(client: TestClient) -> N
     assert rewards == play(Policy(), AuctionConfig.from_options(stage="3"), 1, 11)[0].tolist()
 
 
-def test_the_policy_says_which_steps_it_chose_without(client: TestClient) -> None:
-    opened(client, seed=5)
-    for action in (MECHANISM, OTHER):
-        seen = client.post("/step", json={"session_id": "demo", "action": action}).json()["observation"]
-    reply = client.post("/api/design", json={"designer": "policy", **{name: seen[name] for name in SENT}}).json()
-    assert "n_agents: not given, taken to be 8" in reply["assumed"]
-    assert "2 of the last 2 steps: not known in full, so it chose without them" in reply["assumed"]
-    unnamed = {name: value for name, value in seen.items() if "mechanism" not in name}  # scores and proxies of unknown mechanisms
-    again = client.post("/api/design", json={"designer": "policy", **unnamed}).json()
-    assert again["mechanism"] == reply["mechanism"] and "2 of the last 2 steps" in again["assumed"][-1]
-
-
 def test_adaptive_learns_from_steps_that_are_given_in_full(client: TestClient) -> None:
     seen = opened(client, stage="4", seed=5)
     for _ in range(5):
-        told, known = (client.post("/api/design", json=asked).json() for asked in (seen, {"session_id": "demo"}))
+        told, known = (client.post("/api/design", json={**asked, **ADAPTIVE}).json() for asked in (seen, {"session_id": "demo"}))
         assert told["mechanism"] == known["mechanism"] and told["assumed"] == known["assumed"] == []
         seen = client.post("/step", json={"session_id": "demo", "action": told["mechanism"]}).json()["observation"]
 
@@ -131,19 +121,18 @@ def test_steps_that_contradict_each_other_are_refused(client: TestClient, name: 
 
 def test_adaptive_learns_from_a_first_step_that_is_given_in_full(client: TestClient) -> None:
     seen = opened(client, stage="4", seed=5)
-    first = client.post("/api/design", json=seen).json()
+    first = client.post("/api/design", json={**seen, **ADAPTIVE}).json()
     seen = client.post("/step", json={"session_id": "demo", "action": first["mechanism"]}).json()["observation"]
-    told = client.post("/api/design", json=seen).json()
-    known = client.post("/api/design", json={"session_id": "demo"}).json()
+    told, known = (client.post("/api/design", json={**asked, **ADAPTIVE}).json() for asked in (seen, {"session_id": "demo"}))
     assert told["mechanism"] == known["mechanism"] != first["mechanism"] and told["assumed"] == []
-    blind = client.post("/api/design", json={name: seen[name] for name in SENT}).json()
+    blind = client.post("/api/design", json={**{name: seen[name] for name in SENT}, **ADAPTIVE}).json()
     assert blind["mechanism"] == first["mechanism"] and "session_id" in blind["assumed"][0]
 
 
 def test_adaptive_says_which_steps_taught_it_nothing(client: TestClient) -> None:
     opened(client, stage="4", seed=5)
     client.post("/step", json={"session_id": "demo", "action": MECHANISM})
-    reply = client.post("/api/design", json={"session_id": "demo"}).json()
+    reply = client.post("/api/design", json={"session_id": "demo", **ADAPTIVE}).json()
     assert reply["assumed"] == ["step 1: played under mechanisms that are not in its library, so nothing was learned from them"]
 
 
@@ -424,6 +413,22 @@ def test_torch_stays_out_of_the_web_worker() -> None:
     script = "import sys, edgeworth.server.routes_designers; print('torch' in sys.modules, 'transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_the_default_designer_needs_neither_torch_nor_scipy() -> None:
+    script = """
+import sys
+for name in ("torch", "scipy", "transformers", "matplotlib"):
+    sys.modules[name] = None
+from edgeworth.catalog import BEST_DESIGNER
+from edgeworth.server.designers import designer_workers
+from edgeworth.server.known_markets import market_described
+worker = designer_workers(None)[BEST_DESIGNER]
+worker.load()
+print(worker.answer([market_described({"market_outcomes": []}, 0)], 0.0)[0].mechanism.auction_type)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() in ("first_price", "second_price", "vcg")
 
 
 # Hints

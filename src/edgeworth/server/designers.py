@@ -12,24 +12,31 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from edgeworth import catalog
 from edgeworth.agents.designers.adaptive import Adaptive
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.agents.questions import Answer
+from edgeworth.envs.daedalus_features import scales
 from edgeworth.errors import ModelUnavailable
-from edgeworth.games.auction.action import DaedalusAction, action_of
-from edgeworth.games.auction.market_view import MarketView
+from edgeworth.games.auction.action import DaedalusAction, action_of, row_values
+from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView, mechanism_table
+from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.llm.client import Completion, Failure
 from edgeworth.protocol import Rejection
 from edgeworth.seeding import generator
-from edgeworth.server.known_markets import KnownMarket
+from edgeworth.server.known_markets import KnownMarket, Steps
 from edgeworth.server.model_process import ModelProcess, ProcessClient
 from edgeworth.server.model_queue import Worker
 from edgeworth.server.refusals import Refused
 
 ADAPTIVE, LANGUAGE_MODEL, POLICY = "adaptive", "language_model", "policy"
+PARTICIPATION, ENTRANTS = SCORES.index("participation_rate"), PROXIES.index("entrants")
+REPLAYED_STEPS = 50
+"""As many known steps the policy goes back to find out which mechanisms it posted itself."""
 OFFERED = (ADAPTIVE, "best_constant", "informed_greedy", LANGUAGE_MODEL, POLICY, "uniform")
 
 
@@ -72,9 +79,7 @@ class DesignerWorker(Worker[KnownMarket, Design]):
         assert self.designer is not None
         seed = int(generator(market.seed, market.round_number).integers(2**62))
         self.designer.begin(market.config(), 1, seed)
-        mechanism = action_of(self.designer.design(market.full_view())[0])
-        unknown = market.unknown() if self.name == POLICY else []  # the others do not look at the market
-        return Design(mechanism, (*unknown, *self.designer.assumed))
+        return Design(action_of(self.designer.design(market.view())[0]), self.designer.assumed)
 
 
 class AdaptiveWorker(DesignerWorker):
@@ -113,6 +118,56 @@ class AdaptiveWorker(DesignerWorker):
         posts = "the mechanism in force stays" if place is not None else "it posts what does well in markets that it knows nothing of"
         assumed = f"earlier steps: not known, so it learned nothing from them and {posts}; with a session_id it sees them"
         return Design(action_of(designer.library[designer.probe if place is None else place]), (assumed, *designer.assumed))
+
+
+class PolicyWorker(DesignerWorker):
+    """The trained network, which sees the last steps whole; what is not known of them is filled in.
+
+    Scores and proxies are those of an average market, where the network reads 0. A client that describes a market has usually posted what
+    it was told here, so mechanisms that are not given are those that the network itself posts, from the first known step on.
+    """
+
+    def design(self, market: KnownMarket) -> Design:
+        """Its mechanism after the steps that are known."""
+        assert self.designer is not None
+        known, config, designer = market.known.part(slice(-REPLAYED_STEPS, None)), market.config(), self.designer
+        steps = max(*map(len, known), min(market.round_number, RECENT_STEPS))
+        scores, proxies = np.split(np.tile(scales()[0], (RECENT_STEPS + steps, 1)), [len(SCORES)], axis=1)
+        _end_with(scores, known.outcomes)
+        proxies[:, ENTRANTS] = scores[:, PARTICIPATION] * config.n_agents
+        _end_with(proxies, known.proxies)
+        opening = mechanism_table(designer.design(Steps().view(0, config)))
+        mechanisms = np.tile(opening, (RECENT_STEPS + steps, 1))
+        _end_with(mechanisms, [row_values(mechanism) for mechanism in known.mechanisms])
+
+        def posted(step: int) -> Rows:
+            lines = (part[None, step : step + RECENT_STEPS] for part in (scores, proxies, mechanisms))
+            return designer.design(MarketView(market.round_number - steps + step, config.episode_length, config.n_agents, *lines))
+
+        for step in range(steps - len(known.mechanisms)):
+            mechanisms[RECENT_STEPS + step] = mechanism_table(posted(step))[0]
+        mechanism = action_of(posted(steps)[0])
+        return Design(mechanism, (*self._filled_in(market), *designer.assumed))
+
+    def _filled_in(self, market: KnownMarket) -> list[str]:
+        played, (outcomes, proxies, mechanisms) = min(market.round_number, RECENT_STEPS), market.recent
+        instead = {
+            "market_outcomes": (outcomes, "average ones"),
+            "recent_proxies": (proxies, "average ones, with entrants by the participation rate,"),
+            "recent_mechanisms": (mechanisms, "its own"),
+        }
+        said = [
+            f"{name}: given for {len(given)} of {played} recent steps; {others} are assumed for the rest"
+            for name, (given, others) in instead.items()
+            if len(given) < played
+        ]
+        return [*([] if market.n_agents is not None else market.unknown()[:1]), *said]
+
+
+def _end_with(rows: NDArray[np.float64], known: Sequence[Sequence[float]]) -> None:
+    """Write the known rows over the last ones."""
+    if known:
+        rows[-len(known) :] = known
 
 
 class ModelWorker(Worker[KnownMarket, Design]):
@@ -156,4 +211,4 @@ def confidence(reply: Completion) -> float | None:
 def designer_workers(process: ModelProcess) -> dict[str, Worker[KnownMarket, Design]]:
     """A worker for every designer on offer; `process` runs the language model."""
     workers: dict[str, Worker[KnownMarket, Design]] = {name: DesignerWorker(name) for name in OFFERED}
-    return workers | {ADAPTIVE: AdaptiveWorker(ADAPTIVE), LANGUAGE_MODEL: ModelWorker(process)}
+    return workers | {ADAPTIVE: AdaptiveWorker(ADAPTIVE), LANGUAGE_MODEL: ModelWorker(process), POLICY: PolicyWorker(POLICY)}

@@ -148,11 +148,6 @@ class KnownMarket:
         """The market as designers see it."""
         return self.recent.view(self.round_number, self.config())
 
-    def full_view(self) -> MarketView:
-        """The market as designers see it, without the steps of which a part is missing."""
-        full = min(map(len, self.recent))
-        return self.recent.part(slice(-full, None) if full else slice(0)).view(self.round_number, self.config())
-
     def first_views(self, most: int) -> list[MarketView] | None:
         """The market after each of its first steps, at most so many; None where they are not known."""
         steps = min(self.round_number, most)
