@@ -37,7 +37,6 @@ class GroupRollouts:
         order = generator(self.settings.seed, 5, place, trainer.state.global_step).permutation(len(self.states))
         chosen = order[:groups]
         completions = self._write(chosen, trainer.state.global_step)
-        replaced = 0
         for spell in range(1, self.settings.replacements + 1):
             equal = np.flatnonzero(self._equal(chosen, completions))
             fresh = order[groups * spell : groups * spell + len(equal)]
@@ -46,7 +45,6 @@ class GroupRollouts:
             written = self._write(fresh, trainer.state.global_step)
             for group, state, replies in zip(equal, fresh, written, strict=False):
                 chosen[group], completions[group] = state, replies
-            replaced += len(fresh)
         return self._as_trl(chosen, completions)
 
     def _write(self, chosen: NDArray[np.int64], step: int) -> list[list[list[int]]]:
@@ -90,7 +88,6 @@ def train_grpo(
     settings: GRPOSettings, folder: Path, command: str, resume: bool = False, progress: Progress = silent, device: str = "auto"
 ) -> dict[str, Any]:
     """Train a model on the market's scores; the card of what was trained is returned."""
-    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     try:
         import trl  # noqa: F401
     except ImportError as error:
@@ -102,13 +99,14 @@ def train_grpo(
     model, tokenizer = load_student(found, settings.tuning, device)
     log = open_run(folder, "grpo", settings, command, resume)
     states = play_states(settings.markets, settings.states, settings.seed, progress=progress)
-    trainer = make_trainer(settings, folder, model, tokenizer, states)
+    trainer = make_trainer(settings, folder, model, tokenizer, states, Judge(states, settings.reward))
     run_trainer(trainer, log, progress, resume)
     return save_model(trainer, tokenizer, log, "grpo", settings, command, {"states": len(states)})
 
 
-def make_trainer(settings: GRPOSettings, folder: Path, model: Any, tokenizer: Any, states: States) -> Any:
+def make_trainer(settings: GRPOSettings, folder: Path, model: Any, tokenizer: Any, states: States, judge: Judge) -> Any:
     """TRL's trainer, with our rewards and, in constrained mode, our rollouts."""
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # that `rollout_func` may change is known; the version is pinned
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
@@ -116,7 +114,7 @@ def make_trainer(settings: GRPOSettings, folder: Path, model: Any, tokenizer: An
     from edgeworth.training.designer.models import base_of
     from edgeworth.training.designer.stage import common_arguments
 
-    use, judge = settings.optimization, Judge(states, settings.reward)
+    use = settings.optimization
     rows = use.batch * use.accumulation
     rollouts = Rollouts.of(base_of(model), tokenizer, settings.temperature, settings.max_tokens, rows) if settings.constrained else None
     arguments = GRPOConfig(

@@ -7,6 +7,7 @@ Four reward functions are paid, weighted and logged apart: `format` (1 for a leg
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,13 +54,17 @@ class Judge:
     def __init__(self, states: States, settings: RewardSettings) -> None:
         self.states, self.settings = states, settings
         self.designer = named_designer(settings.continued_by) if settings.horizon > 1 else None
+        self.seconds = 0.0
+        """Time spent on judging."""
         self._last: tuple[tuple[Any, ...], Judged] | None = None
 
     def judge(self, texts: Sequence[str], numbers: Sequence[int]) -> Judged:
         """The rewards of completions that were written for states, given by number."""
         key = (tuple(texts), tuple(int(number) for number in numbers))
         if self._last is None or self._last[0] != key:
+            began = time.perf_counter()
             self._last = key, self._judge(texts, np.array(key[1], np.int64))
+            self.seconds += time.perf_counter() - began
         return self._last[1]
 
     def _judge(self, texts: Sequence[str], numbers: NDArray[np.int64]) -> Judged:

@@ -13,6 +13,10 @@ from edgeworth.runlog import RunLog
 from edgeworth.training.designer.settings import SFTSettings
 from edgeworth.training.designer.states import TRAINING_SEEDS, VALIDATION_SEEDS, play_states
 from edgeworth.training.designer.teachers import targets
+from edgeworth.training.designer.trials import CORES
+
+MANY = 5_000
+"""Pairs from which on they are tokenised by several processes."""
 
 
 def pairs(settings: SFTSettings, count: int, first_seed: int, progress: Progress = silent) -> list[dict[str, Any]]:
@@ -47,6 +51,7 @@ def train_sft(
         **common_arguments(use, folder, settings.seed),
         completion_only_loss=True,
         max_length=None,
+        dataset_num_proc=CORES if len(taught) > MANY else None,
         gradient_checkpointing=settings.tuning.gradient_checkpointing,
         eval_strategy="steps",
         eval_steps=use.save_every,
