@@ -70,7 +70,7 @@ hints: $(WARM)  ## measure the hints of every provider; writes results/hints_mea
 
 pocket: $(WARM)  ## measure the bundled language model on unseen contexts; writes results/pocket.json and its card
 	@echo "edgeworth: measuring the pocket model; this takes some minutes."
-	@$(BIN)/edgeworth pocket evaluate --talks 700 --markets 60 --onto-card --out results/pocket.json
+	@$(BIN)/edgeworth pocket evaluate --negotiations 700 --markets 60 --onto-card --out results/pocket.json
 
 hint-study: $(WARM)  ## train agents with every kind of hint and with none; writes results/hint_study.json and .png
 	@echo "edgeworth: collecting the pocket model's hints, then training 270 agents; this takes about three hours on two cores, most of it for the language model."

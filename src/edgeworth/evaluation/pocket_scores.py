@@ -134,7 +134,7 @@ def mechanism_measure(
     legal: list[list[bool]] = []
     reasons: Counter[str] = Counter()
 
-    def count(step: int) -> None:
+    def count(step: int, _posted: object) -> None:
         legal.append([verdict.fault is None for verdict in designer.verdicts])
         reasons.update(verdict.reason for verdict in designer.verdicts if verdict.reason is not None)
         progress(name, step, market.episode_length)

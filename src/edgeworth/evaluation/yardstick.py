@@ -205,7 +205,7 @@ def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDAr
     """The language model on the first of the seeds, all its episodes in one call per step."""
     steps, before = config.episode_length, placed.designer.counters["posted"]
 
-    def stepped(step: int) -> None:
+    def stepped(step: int, _posted: object = None) -> None:
         progress(f"{placed.label}, step {min(step + 1, steps)} of {steps}", (total - 1) * steps + step, total * steps)
 
     stepped(0)

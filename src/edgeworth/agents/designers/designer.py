@@ -48,11 +48,11 @@ def known_to(designer: Designer, markets: Rows) -> NDArray[np.int64] | None:
 
 
 def play(
-    designer: Designer, config: AuctionConfig, episodes: int, seed: int, stepped: Callable[[int], None] | None = None
+    designer: Designer, config: AuctionConfig, episodes: int, seed: int, stepped: Callable[[int, Rows], None] | None = None
 ) -> NDArray[np.float64]:
     """Let a designer play one episode of each of `episodes` seeds; the score of every step, shape (episodes, steps).
 
-    All episodes are played side by side; `stepped` is called with the number of steps played.
+    All episodes are played side by side; `stepped` is called with the number of steps played and what was just posted.
     """
     batch = MarketBatch(config, episodes)
     batch.seed(seed)
@@ -65,5 +65,5 @@ def play(
         scores[:, step] = batch.step(posted)["composite"]
         history.add(posted)
         if stepped is not None:
-            stepped(step + 1)
+            stepped(step + 1, posted)
     return scores

@@ -1,0 +1,9 @@
+"""Design a market: `python inference.py --n-episodes 30 --baseline`, the same command as `edgeworth designer inference`."""
+
+import sys
+
+from edgeworth.cli import main
+
+if __name__ == "__main__":
+    sys.argv[1:1] = ["designer", "inference"]
+    main()
