@@ -8,7 +8,7 @@ WARM := $(VENV)/.rules-compiled
 PORT ?= 8000
 PROCESSES ?= 2
 
-.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play policy-designer designers scales docs clean
+.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play policy-designer designer-evaluation designers scales docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -95,6 +95,9 @@ self-play: $(WARM)  ## train self-play agents and best responses to them; writes
 
 policy-designer: $(WARM)  ## train the policy designer on one core, some 15 minutes; writes checkpoints/policy and results/policy_designer.json
 	@$(BIN)/edgeworth designer policy --out runs/policy --bundle src/edgeworth/checkpoints/policy --result results/policy_designer.json
+
+designer-evaluation: $(WARM)  ## measure trained designers against their targets; writes results/designers.json and .png; hours for the language models
+	@$(BIN)/edgeworth designer evaluate --out results/designers.json --figure results/designers.png
 
 designers: $(WARM)  ## compute every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
 	@echo "edgeworth: searching for the best constants and schedules, fitting the adaptive designer, building the library of compositions."

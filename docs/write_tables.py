@@ -11,7 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
-POCKET, TRAINING = ROOT / "docs" / "pocket.md", ROOT / "docs" / "training.md"
+POCKET, TRAINING, DESIGNER = (ROOT / "docs" / f"{name}.md" for name in ("pocket", "training", "designer"))
 BLOG = ROOT / "docs" / "blog.md"
 TOURNAMENT = ROOT / "docs" / "tournament.md"
 SELF_PLAY = ROOT / "docs" / "self_play.md"
@@ -56,6 +56,23 @@ def _designers(result: dict[str, Any]) -> list[str]:
 def _score(score: dict[str, float], with_interval: bool) -> str:
     half = max(score["high"] - score["value"], score["value"] - score["low"])
     return f"{score['value']:.3f} ± {half:.3f}" if with_interval else f"{score['value']:.3f}"
+
+
+def evaluation_table(result: dict[str, Any]) -> str:
+    """Every designer in every cell of the evaluation of trained designers, and its share of the way on the stages."""
+    cells = {name: {row["designer"]: row for row in rows} for name, rows in result["populations"].items()}
+    shares = {row["designer"]: row["g"] for rows in result["populations"].values() for row in rows if row["g"] is not None}
+    lines = []
+    for designer in _designers(result):
+        g = f"{shares[designer]['value']:.2f}" if designer in shares else "–"
+        lines.append([designer, g, *(_score(rows[designer]["score"], True) if designer in rows else "–" for rows in cells.values())])
+    return markdown(["designer", "g", *cells], lines)
+
+
+def evaluation_targets_table(result: dict[str, Any]) -> str:
+    """The targets of trained designers."""
+    rows = ([row["target"], row["wanted"], row["found"], "yes" if row["met"] else "no"] for row in result["targets"])
+    return markdown(["", "target", "found, with 95 % interval", "met"], rows)
 
 
 def gains_table(result: dict[str, Any]) -> str:
@@ -528,6 +545,7 @@ def tables() -> dict[Path, dict[str, str]]:
     env, market, train, gpu = (_load(f"bench_{name}.json") for name in ("env", "market", "train", "gpu"))
     models, server, policy = _load("bench_llm.json"), _load("bench_server.json"), _load("policy_designer.json")
     negotiators, pocket, parsing = _load("negotiators.json"), _load("pocket.json"), _load("parsing.json")
+    trained = _load("designers.json")
     cloning, playing, tournament, hinted = (
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
     )
@@ -570,6 +588,7 @@ def tables() -> dict[Path, dict[str, str]]:
             "policy curve": policy_curve_table(policy),
             "policy bidders": policy_bidders_table(policy),
         },
+        DESIGNER: {"evaluation": evaluation_table(trained), "evaluation targets": evaluation_targets_table(trained)},
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
         TRAINING: {"negotiators": negotiators_table(negotiators), "experts": experts_table(_load("experts.json"))},
         DIALOGUE_ACTS: {

@@ -170,6 +170,15 @@ def test_an_evaluation_continues_from_its_cache(called: Call, models: Path, tmp_
     assert json.loads(called(*words).out) == first and len(ReplyStore(tmp_path / "replies.sqlite")) == kept > 0
 
 
+def test_without_language_models_the_policy_is_measured_alone(called: Call) -> None:
+    run = called("designer", "evaluate", "--episodes", "20", "--model-episodes", "0", "--cell", "held_out:8", "--json")
+    found = json.loads(run.out)
+    names = [row["designer"] for row in found["populations"]["held_out, n = 8"]]
+    assert [name for name in names if "policy" in name] == ["policy"] and not [name for name in names if "language" in name]
+    assert "left out, as --model-episodes 0 asks" in found["notes"][0]
+    assert len(found["over_informed_greedy_by_population"]["policy"]) > 0
+
+
 @pytest.mark.parametrize("cell", ["stages", "stages:1", "stages:x", "stage:8"])
 def test_a_cell_that_does_not_exist_is_refused_at_once(called: Call, cell: str) -> None:
     run = called("designer", "evaluate", "--cell", cell)

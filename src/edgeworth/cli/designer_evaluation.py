@@ -14,7 +14,7 @@ from rich.markup import escape
 from edgeworth.agents.designers.designer import Designer
 from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.cli import options
-from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, say, shown, table
+from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, say, table
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.evaluation.designer_evaluation import CELLS, Cell, Entrant, Played, evaluate
 from edgeworth.evaluation.designer_targets import AFTER, BEFORE, FREE, POLICY, STAGES, result_of
@@ -61,7 +61,7 @@ def evaluate_command(
     """
     cells = [_cell(text) for text in cell] if cell else list(CELLS)
     asked = min(episodes if model_episodes is None else model_episodes, episodes)
-    notes: list[str] = []
+    notes = [] if asked else ["Rows are missing: language models: left out, as --model-episodes 0 asks."]
     with fallbacks_as_messages():
         models = _models(before, after, cache, options.client_options(client_option)) if asked else {}
         entrants = [*_policies(policy, episodes, cells, notes), *_entrants(models, asked, min(free_episodes, asked), cells, seed)]
@@ -161,16 +161,16 @@ class _Clock:
 
 def _page(result: dict[str, Any]) -> Iterator[RenderableType]:
     for name, rows in result["populations"].items():
-        found = table("designer", "R", "over best constant", "g", "legal", "episodes", title=f"{name}: mean score R per step", wrap=False)
+        found = table("designer", "R", "over best constant", "g", "legal", title=f"{name}: mean score R per step")
         for row in rows:
-            over, g = Estimate.from_dict(row["over_best_constant"]), row["g"]
+            score, over = (Estimate.from_dict(row[key]) for key in ("score", "over_best_constant"))
+            fewer = "" if score.n == result["episodes"] else f", {score.n:,} episodes"
             found.add_row(
-                escape(row["designer"]),
-                shown(row["score"]),
-                escape(f"{over.value:+.4f} ±{over.half_width:.4f}"),
-                "–" if g is None else f"{g['value']:.2f}",
+                escape(row["designer"]) + fewer,
+                f"{score.value:.4f} ±{score.half_width:.4f}",
+                f"{over.value:+.4f} ±{over.half_width:.4f}",
+                "–" if row["g"] is None else f"{row['g']['value']:.2f}",
                 "–" if row["legal"] is None else f"{row['legal']['value']:.2%}",
-                f"{row['score']['n']:,}",
             )
         yield from (found, "")
     if result["targets"]:

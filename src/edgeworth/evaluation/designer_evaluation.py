@@ -22,7 +22,7 @@ from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.agents.designers.search import QUICK
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import FallbackUsed
-from edgeworth.evaluation.yardstick import SCHEDULE, TOLD_STAGE, makers
+from edgeworth.evaluation.yardstick import POLICY, SCHEDULE, TOLD_STAGE, makers
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.population import recipe_names
 from edgeworth.games.auction.vocabulary import COALITION_POLICIES
@@ -109,7 +109,7 @@ class CellScores:
 
 def references(cell: Cell) -> dict[str, Callable[[], Designer]]:
     """The designers that trained ones are compared with; in cells with another number of bidders also the constants for eight."""
-    rows = {name: made for name, made in makers(cell.config, QUICK).items() if not isinstance(made, str) and name != SCHEDULE}
+    rows = {name: made for name, made in makers(cell.config, QUICK).items() if not isinstance(made, str) and name not in (SCHEDULE, POLICY)}
     if cell.population != "stages":
         del rows[TOLD_STAGE]  # elsewhere it would have to be searched for
     if cell.n_agents != USUAL_BIDDERS:

@@ -126,7 +126,7 @@ def _row(scores: CellScores, name: str) -> dict[str, Any]:
         "designer": name,
         "score": mean(played.scores).as_dict(),
         "over_best_constant": difference(scores, name, constant).as_dict(),
-        "g": as_json(share_of_the_way(scores, name)),
+        "g": as_json(share_of_the_way(scores, name)) if scores.cell == STAGES else None,
         "allow_on_stage_4": as_json(allow_share(scores, played)),
         "legal": as_json(legal_share(played)),
         "reasons": dict(played.reasons),
