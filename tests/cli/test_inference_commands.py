@@ -108,6 +108,17 @@ def test_inference_py_is_the_same_command_and_works_with_the_bundled_model(tmp_p
     assert found["command"] == "edgeworth designer inference --json" and found["designer"].startswith("huggingface/pocket")
 
 
+def test_a_run_designs_a_market_in_the_terminal(called: Call, models: Path, tmp_path: Path) -> None:
+    shutil.copytree(models / "adapter", tmp_path / "run" / "model")
+    run = called("market", "--designer", "language_model", "--model", str(tmp_path / "run"), "--steps", "1", "--quiet")
+    assert run.status == 0 and "huggingface/run@" in run.out and "every reply a legal mechanism" in run.out
+
+
+def test_a_designer_says_what_it_had_to_assume(called: Call) -> None:
+    run = infer(called, "--designer", "best_constant", "--n-agents", "4")
+    assert run.status == 0 and "nothing is bundled for 4 bidders, so what was found for 3 is used" in run.err
+
+
 # What cannot work
 
 

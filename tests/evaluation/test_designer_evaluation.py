@@ -146,7 +146,8 @@ def test_other_numbers_of_bidders_are_compared_with_the_constants_for_eight() ->
     played = evaluate([entrant(f"{AFTER} (script)", model(BEST), (FOUR,))], [FOUR], EPISODES, 0)
     same = played[0].played["best constant for the stages, n = 8"].scores
     assert np.array_equal(played[0].played[f"{AFTER} (script)"].scores, same)
-    [judged] = targets(played)
+    judged, legal = targets(played)
+    assert legal.target.endswith("legal replies, constrained") and legal.found.n == EPISODES
     assert "stages, n = 4: over best constant for" in judged.target and judged.wanted == "not below 0"
     assert played[0].best("best constant") in ("best constant for the stages", "best constant for mixed")
 
@@ -155,9 +156,9 @@ def test_a_model_that_played_less_is_compared_on_what_both_played() -> None:
     def played(values: list[float]) -> Played:
         return Played(np.array(values), np.zeros(len(values)))
 
-    both = {"best constant for mixed": played([0.5, 0.5, 0.9]), f"{AFTER} (x)": played([0.6, 0.6])}
+    both = {"best constant for mixed": played([0.5, 0.5, 0.9]), POLICY: played([0.6, 0.6])}
     result = result_of([CellScores(STAGES, both, np.zeros(3, np.int64))])
-    over = row(result, STAGES, f"{AFTER} (x)")["over_best_constant"]
+    over = row(result, STAGES, POLICY)["over_best_constant"]
     assert over["value"] == pytest.approx(0.1) and over["n"] == 2
 
 

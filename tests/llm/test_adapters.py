@@ -15,6 +15,7 @@ from conversations import GREEDY, ask, texts
 
 from edgeworth.errors import FallbackUsed, MissingExtra, ModelUnavailable
 from edgeworth.llm.huggingface import HuggingFace
+from edgeworth.llm.local import hub
 from edgeworth.llm.local.folders import ADAPTER, BUNDLED, digest, find
 from tiny_model import tiny_qwen, write_tiny_adapter, write_tiny_model
 
@@ -124,6 +125,12 @@ def test_an_adapter_of_a_bundled_model_finds_it_in_the_package_of_this_machine(a
     shutil.copytree(adapter, moved)
     assert find(str(named_base(moved, "/opt/elsewhere/edgeworth/checkpoints/pocket"))).base == BUNDLED["pocket"]
     assert digest(moved) != digest(adapter)
+
+
+def test_an_adapter_of_the_hub_is_found_with_its_base(adapter: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: str(adapter))
+    found = find("ada/adapter")
+    assert (found.name, found.adapter, found.base) == ("ada/adapter", adapter, tiny_folder)
 
 
 def test_an_adapter_of_an_adapter_has_to_be_merged_first(adapter: Path, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def inference_command(
         try:
             if n_episodes is None and not baseline:
                 result = _one_step(author, cell, seed)
-                deliver({"command": command_line(), **result}, _step_page(result), as_json)
+                deliver({"command": command_line(), **result}, _step_page(result), as_json, notes=result["notes"])
                 return
             with progress() as task:
                 played = _episodes(author, _label(designer, repo_id), cell, n_episodes or EPISODES, baseline, seed, task(designer))
@@ -69,7 +69,7 @@ def inference_command(
             if isinstance(author, LanguageModel):
                 author.close()
     drawer = "edgeworth.evaluation.designer_figures:draw_episodes"
-    deliver({"command": command_line(), **played}, _page(played), as_json, out_file, figure if baseline else None, drawer)
+    deliver({"command": command_line(), **played}, _page(played), as_json, out_file, figure if baseline else None, drawer, played["notes"])
 
 
 def _author(name: str, repo_id: str | None, constrained: bool) -> Designer:
@@ -108,7 +108,14 @@ def _one_step(author: Designer, cell: Cell, seed: int) -> dict[str, Any]:
     own = accounts.pop("own")
     verdict = author.verdicts[0].as_dict() if isinstance(author, LanguageModel) else {"posted": "reply"}
     about = {"stage": cell.population, "n_agents": cell.n_agents, "seed": seed, "designer": _called(author)}
-    return {**about, "mechanism": own["mechanism"], "verdict": verdict, "account": own, "baselines": accounts}
+    return {
+        **about,
+        "mechanism": own["mechanism"],
+        "verdict": verdict,
+        "account": own,
+        "baselines": accounts,
+        "notes": list(author.assumed),
+    }
 
 
 def _called(author: Designer) -> str:
@@ -159,6 +166,7 @@ def _episodes(author: Designer, label: str, cell: Cell, episodes: int, baseline:
         "n_episodes": episodes,
         "legal": as_json(legal_share(own)),
         "reasons": dict(own.reasons),
+        "notes": list(own.notes),
         "designers": {
             name: {"mean": mean(each.scores).as_dict(), "quartiles": quartiles(each.scores), "scores": each.scores.tolist()}
             for name, each in played.items()

@@ -146,6 +146,7 @@ def targets(found: Sequence[CellScores]) -> Iterator[Target]:
                 yield from _policy_targets(name, scores)
             elif name.startswith(AFTER):
                 yield from _model_targets(name, scores)
+    yield from _constrained_targets(found)
 
 
 def _policy_targets(name: str, scores: CellScores) -> Iterator[Target]:
@@ -163,9 +164,7 @@ def _model_targets(name: str, scores: CellScores) -> Iterator[Target]:
         yield Target(f"{name}, {scores.cell.name}: over {before}", gain, "above 0", gain.low > 0.0)
     if scores.cell == STAGES:
         yield from _share_target(name, scores, MODEL_SHARE)
-        legal, allows = legal_share(scores.played[name]), allow_share(scores, scores.played[name])
-        if legal is not None:
-            yield Target(f"{name}: legal replies, constrained", legal, "1", legal.value == 1.0)
+        allows = allow_share(scores, scores.played[name])
         if allows is not None:
             yield Target(f"{name}: coalitions allowed on stage 4", allows, f"below {ALLOW_SHARE:g}", allows.value < ALLOW_SHARE)
     elif scores.cell == HELD_OUT:
@@ -184,6 +183,14 @@ def _held_out_targets(name: str, scores: CellScores) -> Iterator[Target]:
         worst = min(each, key=lambda population: each[population].value)
         text = f"{name}: over {GREEDY} in each of {len(each)} held-out populations, worst {worst}"
         yield Target(text, each[worst], "at least 0", each[worst].value >= 0.0)
+
+
+def _constrained_targets(found: Sequence[CellScores]) -> Iterator[Target]:
+    """Constrained replies of a language model over all cells."""
+    for name in dict.fromkeys(name for scores in found for name in trained(scores) if name.startswith(AFTER) and not name.endswith(FREE)):
+        shares = [scores.played[name].legal for scores in found if name in scores.played]
+        legal = mean(np.concatenate([share for share in shares if share is not None]))
+        yield Target(f"{name}: legal replies, constrained", legal, "1", legal.value == 1.0)
 
 
 def _free_targets(name: str, scores: CellScores) -> Iterator[Target]:
