@@ -41,3 +41,10 @@ def test_a_file_that_is_no_evaluation_is_refused_before_anything_is_merged(calle
     run = called("designer", "merge", "pocket", "--out", str(tmp_path / "out"), "--results", str(results))
     assert run.status == 1 and "results.json" in run.err and not (tmp_path / "out").exists()
     assert ("cannot be read" if content is None else "is no result of `edgeworth designer evaluate --out`") in run.err
+
+
+def test_a_folder_that_was_not_merged_here_has_no_card_to_write(called: Call, tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text('{"what": "Something else."}')
+    run = called("designer", "card", str(tmp_path))
+    assert run.status == 1 and "is no card of a merged model; `edgeworth designer merge` writes one." in run.err
+    assert "cannot be read" in called("designer", "card", str(tmp_path / "nowhere")).err

@@ -13,6 +13,7 @@ from rich.markup import escape
 from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, say
 from edgeworth.cli.options import AsJson
 from edgeworth.errors import DataError
+from edgeworth.llm.huggingface import CARD
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a merged model.")]
 Results = Annotated[Path | None, typer.Option(help="What `edgeworth designer evaluate --out` wrote, for the tables of the model card.")]
@@ -52,9 +53,10 @@ def card_command(
     Example: edgeworth designer card models/designer --results results/designers.json --name ada/designer
     """
     from edgeworth.evaluation.designer_card import write_model_card
-    from edgeworth.training.pocket_folder import read_card
+    from edgeworth.training.designer.merge import STAGES
 
-    say(f"Wrote {write_model_card(folder, read_card(folder), _measured(results), name)}.")
+    card = _mapping(folder / CARD, {STAGES}, "is no card of a merged model; `edgeworth designer merge` writes one.")
+    say(f"Wrote {write_model_card(folder, card, _measured(results), name)}.")
 
 
 def push_command(
@@ -75,16 +77,20 @@ def push_command(
 
 def _measured(path: Path | None) -> Mapping[str, Any] | None:
     """A result of `designer evaluate`."""
-    if path is None:
-        return None
+    wanted = {"populations", "episodes", "command", "seeds"}
+    return None if path is None else _mapping(path, wanted, "is no result of `edgeworth designer evaluate --out`.")
+
+
+def _mapping(path: Path, keys: set[str], problem: str) -> Mapping[str, Any]:
+    """A JSON object that has some keys, or else the problem."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror}).") from error
     except ValueError:
         found = None
-    if not isinstance(found, dict) or not {"populations", "episodes", "command"} <= found.keys():
-        raise DataError(path, "is no result of `edgeworth designer evaluate --out`.")
+    if not isinstance(found, dict) or not keys <= found.keys():
+        raise DataError(path, problem)
     return found
 
 

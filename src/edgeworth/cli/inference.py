@@ -20,7 +20,7 @@ from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, 
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.designer_evaluation import Cell, play_cell
 from edgeworth.evaluation.designer_targets import legal_share, quartiles
-from edgeworth.evaluation.statistics import as_json, mean, paired_difference
+from edgeworth.evaluation.statistics import Estimate, as_json, mean, paired_difference
 from edgeworth.evaluation.story import play_step
 from edgeworth.games.auction.action import action_of
 from edgeworth.games.auction.market_view import StepHistory
@@ -185,7 +185,7 @@ def _page(result: dict[str, Any]) -> Iterator[RenderableType]:
             f"{score['low']:.3f} – {score['high']:.3f}",
             f"{middle['median']:.3f}",
             f"{middle['low']:.3f} – {middle['high']:.3f}",
-            "–" if gain is None else escape(f"{gain['value']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"),
+            "–" if gain is None else f"{gain['value']:+.3f} ±{Estimate.from_dict(gain).half_width:.3f}",
         )
     yield found
     legal = "" if result["legal"] is None else f" {result['legal']['value']:.2%} of the replies are legal mechanisms."

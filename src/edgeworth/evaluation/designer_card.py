@@ -41,7 +41,7 @@ def write_model_card(folder: Path, card: Mapping[str, Any], results: Mapping[str
 def model_card(name: str, card: Mapping[str, Any], results: Mapping[str, Any] | None) -> Iterator[str]:
     """The lines of the card."""
     yield from _front_matter(card)
-    yield from (f"# {name}", "", str(card["what"]), "")
+    yield from (f"# {name}", "", str(card.get("what", "A language model designer of auction markets.")), "")
     yield from _use(name)
     yield from _training(card)
     yield from _measured(results)
