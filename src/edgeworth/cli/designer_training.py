@@ -106,6 +106,8 @@ def _train(
     except (KeyboardInterrupt, SystemExit):
         say(f"Stopped; continue with: edgeworth designer {trainer} --resume {folder}")
         raise
+    if not card:  # one of several processes; the first one has written everything
+        return
     say(f"Wrote {folder / 'model'}.")
     deliver(card, _page(card), as_json)
 

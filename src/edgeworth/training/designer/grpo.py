@@ -100,7 +100,7 @@ def train_grpo(
     log = open_run(folder, "grpo", settings, command, resume)
     states = play_states(settings.markets, settings.states, settings.seed, progress=progress)
     trainer = make_trainer(settings, folder, model, tokenizer, states, Judge(states, settings.reward))
-    run_trainer(trainer, log, progress, resume)
+    run_trainer(trainer, folder, log, progress, resume)
     return save_model(trainer, tokenizer, log, "grpo", settings, command, {"states": len(states)})
 
 

@@ -9,7 +9,6 @@ from edgeworth.agents.designers.design_prompt import mechanism_json
 from edgeworth.errors import MissingExtra
 from edgeworth.llm.local.folders import find
 from edgeworth.progress import Progress, silent
-from edgeworth.runlog import RunLog
 from edgeworth.training.designer.settings import SFTSettings
 from edgeworth.training.designer.states import TRAINING_SEEDS, VALIDATION_SEEDS, play_states
 from edgeworth.training.designer.teachers import targets
@@ -43,7 +42,7 @@ def train_sft(
 
     found = find(settings.model, settings.revision)
     model, tokenizer = load_student(found, settings.tuning, device)
-    log: RunLog = open_run(folder, "sft", settings, command, resume)
+    log = open_run(folder, "sft", settings, command, resume)
     taught = pairs(settings, settings.states, TRAINING_SEEDS, progress)
     held_out = pairs(settings, settings.validation_states, VALIDATION_SEEDS)
     use = settings.optimization
@@ -64,5 +63,5 @@ def train_sft(
         eval_dataset=Dataset.from_list(held_out),
         processing_class=tokenizer,
     )
-    run_trainer(trainer, log, progress, resume)
+    run_trainer(trainer, folder, log, progress, resume)
     return save_model(trainer, tokenizer, log, "sft", settings, command, {"pairs": len(taught)})

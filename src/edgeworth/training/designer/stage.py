@@ -6,6 +6,7 @@ checkpoints to continue from in `checkpoints/`, and at the end `model/`: an adap
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -44,11 +45,22 @@ def plain_metrics(logs: Mapping[str, float | None]) -> dict[str, float]:
     return {name: float(value) for name, value in found.items() if value is not None and LEFT_OUT.fullmatch(name) is None}
 
 
-class History(TrainerCallback):
-    """Writes the trainer's log into the run's folder, shows progress, and lets Ctrl-C end the step, save and stop."""
+class Stopping(TrainerCallback):
+    """Lets Ctrl-C end the step under way, save and stop."""
 
-    def __init__(self, log: RunLog, progress: Progress, stop: Stop, seconds: float = 0.0) -> None:
-        self.log, self.progress, self.stop = log, progress, stop
+    def __init__(self, stop: Stop) -> None:
+        self.stop = stop
+
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if self.stop.signal is not None:
+            control.should_save = control.should_training_stop = True
+
+
+class History(TrainerCallback):
+    """Writes the trainer's log into the run's folder, and shows progress."""
+
+    def __init__(self, log: RunLog, progress: Progress, seconds: float = 0.0) -> None:
+        self.log, self.progress = log, progress
         self.began = time.perf_counter() - seconds
 
     def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **_: Any) -> None:
@@ -59,14 +71,9 @@ class History(TrainerCallback):
             self.log.write_history()
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        self.progress(self._words(), state.global_step, state.max_steps)
-        if self.stop.signal is not None:
-            control.should_save = control.should_training_stop = True
-
-    def _words(self) -> str:
         last = self.log.lines[-1] if self.log.lines else {}
         shown = [f"{name} {float(last[name]):.3g}" for name in ("loss", "reward") if name in last]
-        return ", ".join(shown) or "training"
+        self.progress(", ".join(shown) or "training", state.global_step, state.max_steps)
 
 
 def common_arguments(optimization: Optimization, folder: Path, seed: int) -> dict[str, Any]:
@@ -96,8 +103,15 @@ def common_arguments(optimization: Optimization, folder: Path, seed: int) -> dic
     }
 
 
-def open_run(folder: Path, trainer: Trainer, settings: SFTSettings | GRPOSettings, command: str, resume: bool) -> RunLog:
-    """The folder of a new run, or of one that is continued from its last checkpoint."""
+def is_first_process() -> bool:
+    """Whether this is the only process of a run, or the first of several, which writes its folder."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def open_run(folder: Path, trainer: Trainer, settings: SFTSettings | GRPOSettings, command: str, resume: bool) -> RunLog | None:
+    """The folder of a new run, or of one that is continued from its last checkpoint; None where another process writes it."""
+    if not is_first_process():
+        return None
     if not resume:
         return RunLog.begin(folder, as_mapping(trainer, settings), command, with_tensorboard=False)
     checkpoint = last_checkpoint(folder)
@@ -112,22 +126,31 @@ def last_checkpoint(folder: Path) -> Path:
     return max(found, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
-def run_trainer(trainer: Any, log: RunLog, progress: Progress, resume: bool) -> None:
+def run_trainer(trainer: Any, folder: Path, log: RunLog | None, progress: Progress, resume: bool) -> None:
     """Train to the last step; Ctrl-C and SIGTERM end the step under way, save, and stop."""
     trainer.remove_callback(PrinterCallback)
-    seconds = float(log.lines[-1]["seconds"]) if log.lines else 0.0
     with stopping_gracefully() as stop:
-        trainer.add_callback(History(log, progress, stop, seconds))
-        with writing(log.folder), without_bars():
-            trainer.train(resume_from_checkpoint=str(last_checkpoint(log.folder)) if resume else None)
+        trainer.add_callback(Stopping(stop))
+        if log is not None:
+            trainer.add_callback(History(log, progress, float(log.lines[-1]["seconds"]) if log.lines else 0.0))
+        with writing(folder), without_bars():
+            trainer.train(resume_from_checkpoint=str(last_checkpoint(folder)) if resume else None)
         if stop.signal is not None and trainer.state.global_step < trainer.state.max_steps:
             stop.leave()
 
 
 def save_model(
-    trainer: Any, tokenizer: Any, log: RunLog, kind: Trainer, settings: SFTSettings | GRPOSettings, command: str, facts: Mapping[str, Any]
+    trainer: Any,
+    tokenizer: Any,
+    log: RunLog | None,
+    kind: Trainer,
+    settings: SFTSettings | GRPOSettings,
+    command: str,
+    facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Keep what was trained and its card in `model/`; a whole model in half precision. The card is returned."""
+    """Keep what was trained and its card in `model/`; the card is returned, an empty one where another process keeps them."""
+    if log is None:
+        return {}
     folder, model = log.folder / MODEL, trainer.accelerator.unwrap_model(trainer.model)
     counts = parameter_counts(model)
     with writing(folder):
