@@ -9,7 +9,7 @@ from edgeworth.training.pocket_corpus import Corpus, CorpusSettings, make_corpus
 
 @pytest.fixture(scope="session")
 def corpus_settings() -> CorpusSettings:
-    return CorpusSettings(negotiations=500, markets=40, watched=300, held_out_negotiations=60, held_out_markets=6, vocabulary=1_200)
+    return CorpusSettings(negotiations=500, markets=40, held_out_negotiations=60, held_out_markets=6, vocabulary=1_200)
 
 
 @pytest.fixture(scope="session")

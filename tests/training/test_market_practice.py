@@ -12,8 +12,8 @@ from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.auction.action import FIELDS
 from edgeworth.games.auction.population import mixture_table, population_table
+from edgeworth.training.designer.states import TRAINING_SEEDS
 from edgeworth.training.market_practice import MarketMix, MarketPractice
-from edgeworth.training.pocket_corpus import MARKET_SEEDS
 
 SHAPE = DesignerShape(hidden=8, layers=1)
 
@@ -56,7 +56,7 @@ def test_seeds_lie_in_the_range_for_training_and_runs_share_none() -> None:
     seeds = [
         np.concatenate([group.batch.markets["seed"] for group in MarketPractice(MarketMix(), 512, seed, SHAPE).groups]) for seed in (0, 1)
     ]
-    assert min(part.min() for part in seeds) >= MARKET_SEEDS and len(np.unique(np.concatenate(seeds))) == 1_024
+    assert min(part.min() for part in seeds) >= TRAINING_SEEDS and len(np.unique(np.concatenate(seeds))) == 1_024
 
 
 def test_most_markets_are_of_the_usual_kind_and_the_others_vary() -> None:

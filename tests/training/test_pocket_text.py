@@ -12,31 +12,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeworth.agents.designers.adaptive import library_rows
-from edgeworth.agents.designers.bundled import BIDDERS
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
 from edgeworth.agents.hints.bayes import planned_hints
 from edgeworth.agents.questions import outside_training
 from edgeworth.config import BargainingConfig
 from edgeworth.dialogues.hint_prompt import game_facts, hint_schema, load_hint_prompt
-from edgeworth.games.auction.action import FIELDS, mechanism_rows
+from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.vocabulary import AGREE
 from edgeworth.llm.scripted import Scripted
 from edgeworth.protocol import Accepted, Rejection, parse_reply
+from edgeworth.seeding import generator
 from edgeworth.training import pocket_games, pocket_mechanisms
-from edgeworth.training.pocket_corpus import MARKET_SEEDS, CorpusSettings, examples_of, jobs_of, system_messages, teacher_of_markets
+from edgeworth.training.designer.states import TRAINING_SEEDS, drawn_market, named_designer, play_lot
+from edgeworth.training.designer.teachers import targets
+from edgeworth.training.pocket_corpus import CorpusSettings, examples_of, jobs_of, system_messages
 from edgeworth.training.pocket_games import VARIANTS, Negotiations, draw_halves, held_out, lessons, standard_order
 from edgeworth.training.pocket_hints import ANY_REPLY, REORDERED, Example, negotiation_examples, plan_negotiations, reordered
-from edgeworth.training.pocket_mechanisms import MOVED_BY, Watcher
+from edgeworth.training.pocket_mechanisms import MARKETS, market_examples
 
-SMALL = CorpusSettings(negotiations=260, markets=24, watched=300, random_share=0.2, held_out_negotiations=60, held_out_markets=8)
+SMALL = CorpusSettings(negotiations=260, markets=24, random_share=0.2, held_out_negotiations=60, held_out_markets=8)
 UTILITIES = np.array(list(itertools.product(range(11), repeat=3)))
-
-
-@pytest.fixture(scope="module")
-def watcher() -> Watcher:
-    return teacher_of_markets(SMALL)
 
 
 def half_of(user: str) -> tuple[list[int], list[float]]:
@@ -46,9 +42,9 @@ def half_of(user: str) -> tuple[list[int], list[float]]:
     return [int(n) for n in pool[1].split(",")], [float(n) for n in points[1].split(",")]
 
 
-def written(kept_back: bool, watcher: Watcher) -> Iterator[tuple[str, Example]]:
+def written(kept_back: bool) -> Iterator[tuple[str, Example]]:
     for job in jobs_of(SMALL, kept_back):
-        for example in examples_of(job, watcher, SMALL):
+        for example in examples_of(job, SMALL):
             yield job.game, example
 
 
@@ -70,9 +66,9 @@ def test_a_context_and_its_multiples_are_on_the_same_side_of_the_split(factor: i
     assert (held_out(counts, utilities) == held_out(counts, utilities * factor)).all()
 
 
-def test_training_and_evaluation_contexts_never_meet(watcher: Watcher) -> None:
+def test_training_and_evaluation_contexts_never_meet() -> None:
     for kept_back in (False, True):
-        users = [example.user for game, example in written(kept_back, watcher) if game == "hint"]
+        users = [example.user for game, example in written(kept_back) if game == "hint"]
         halves = [half_of(user) for user in users if "the whole pool is worth" not in user]
         sides = held_out(np.array([counts for counts, _ in halves]), np.array([points for _, points in halves]).astype(np.int64))
         assert len(sides) > 50 and (sides == kept_back).all()
@@ -90,18 +86,18 @@ def test_a_game_s_half_contexts_are_all_held_out_or_none(options: dict[str, Any]
     assert counts.max() <= batch.max_count and (options.get("max_count") != 10 or counts.max() == 10)
 
 
-def test_training_markets_have_seeds_that_no_evaluation_uses(monkeypatch: pytest.MonkeyPatch, watcher: Watcher) -> None:
+def test_training_markets_have_seeds_that_no_evaluation_uses(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: dict[bool, set[int]] = {False: set(), True: set()}
     for kept_back in (False, True):
         monkeypatch.setattr(
             pocket_mechanisms,
             "market_examples",
-            lambda _lesson, _watcher, size, seed, *_, k=kept_back: seeds[k].update(range(seed, seed + size)),
+            lambda size, seed, *_, k=kept_back: seeds[k].update(range(seed, seed + size)),
         )
         for job in jobs_of(SMALL, kept_back):
             if job.game == "mechanism":
-                examples_of(job, watcher, SMALL)
-    assert min(seeds[False]) >= MARKET_SEEDS > max(seeds[True])
+                examples_of(job, SMALL)
+    assert min(seeds[False]) >= TRAINING_SEEDS > max(seeds[True])
     jobs = [job for job in jobs_of(SMALL, False) if job.game == "mechanism"]
     assert len(seeds[False]) == sum(job.size for job in jobs)
 
@@ -122,9 +118,9 @@ def test_every_negotiation_has_the_bayes_plan_in_its_own_order_of_the_types(opti
             assert share @ context[3:6] == np.array(hint.share) @ context[3:6][order]
 
 
-def test_every_reply_that_is_taught_is_legal(watcher: Watcher) -> None:
+def test_every_reply_that_is_taught_is_legal() -> None:
     marked = {"hint": 0, "mechanism": 0}
-    for game, (user, reply) in written(False, watcher):
+    for game, (user, reply) in written(False):
         marked[game] += user.endswith(ANY_REPLY)
         if game == "mechanism":
             assert isinstance(parse_reply(reply, MECHANISM_SCHEMA), Accepted)
@@ -135,8 +131,8 @@ def test_every_reply_that_is_taught_is_legal(watcher: Watcher) -> None:
     assert min(marked.values()) > 10
 
 
-def test_evaluation_text_is_never_marked(watcher: Watcher) -> None:
-    assert not any(example.user.endswith(ANY_REPLY) for _, example in written(True, watcher))
+def test_evaluation_text_is_never_marked() -> None:
+    assert not any(example.user.endswith(ANY_REPLY) for _, example in written(True))
 
 
 def test_negotiations_cover_every_scenario_every_partner_and_every_variant() -> None:
@@ -145,7 +141,6 @@ def test_negotiations_cover_every_scenario_every_partner_and_every_variant() -> 
     assert {"classic", "one_shot", "discounted", "walkaway", "lewis", "lewis_keep_all"} == {lesson.scenario for lesson in lessons()}
     assert all(any(lesson.options == variant for lesson in lessons()) for variant in VARIANTS.values())
     assert sum(lesson.share for lesson in lessons()) == pytest.approx(1.0)
-    assert sum(markets.share for markets in pocket_mechanisms.lessons()) == pytest.approx(1.0)
 
 
 class Carded(Scripted):
@@ -196,16 +191,11 @@ def test_against_a_partner_that_concedes_an_offer_as_good_as_the_plan_is_taken()
     assert rejected > 10, "the plan for another partner would have asked for something"
 
 
-def test_the_teachers_mechanisms_come_from_the_box_or_lie_near_one(watcher: Watcher) -> None:
-    library = np.concatenate([library_rows(n) for n in BIDDERS])  # the adaptive teacher has one for every number of bidders
-    farthest = 5.0 * np.array(list(MOVED_BY.values()))
-    words = [name for name in FIELDS if name not in MOVED_BY]
-    for game, (user, reply) in written(False, watcher):
-        if game == "mechanism" and not user.endswith(ANY_REPLY):
-            row = mechanism_rows([json.loads(reply)])[0]
-            alike = library[[all(row[name] == other[name] for name in words) for other in library]]
-            distances = [[abs(row[name] - other[name]) for name in MOVED_BY] for other in alike]
-            assert any((np.array(distance) <= farthest).all() for distance in distances), user
+def test_the_mechanisms_that_are_taught_are_the_policys() -> None:
+    rng = generator(TRAINING_SEEDS, 1)
+    states = play_lot(drawn_market(MARKETS, rng), named_designer("policy"), MARKETS, TRAINING_SEEDS, rng, 6)
+    taught = [json.loads(reply) for _, reply in market_examples(6, TRAINING_SEEDS)]
+    assert (mechanism_rows(taught) == targets(states, {"policy": 1.0}, seed=0)).all() and len(taught) > 20
 
 
 def test_the_system_messages_are_those_of_the_prompts() -> None:

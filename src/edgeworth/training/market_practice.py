@@ -26,15 +26,15 @@ from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.market_view import StepHistory
 from edgeworth.games.auction.population import mixture_table, population_names, recipe_names
 from edgeworth.seeding import generator
-from edgeworth.training.pocket_corpus import MARKET_SEEDS
+from edgeworth.training.designer.states import TRAINING_SEEDS
 from edgeworth.training.practice import Flags, Metrics, State
 from edgeworth.training.settings import Count, Share
 from edgeworth.validation import settings
 
-FIRST_SEED = MARKET_SEEDS + 2**42
+FIRST_SEED = TRAINING_SEEDS + 2**42
 """The first seed of a market that a designer practises on; a run has `SEEDS_PER_RUN` of its own."""
 SEEDS_PER_RUN = 2**16
-VALIDATION_SEED = MARKET_SEEDS + 2**43
+VALIDATION_SEED = TRAINING_SEEDS + 2**43
 """The first seed of the markets that the best checkpoint is chosen on."""
 GROUP_DRAWS, MOVE_DRAWS = 1, 2
 """Addresses of the random numbers besides those of the markets."""

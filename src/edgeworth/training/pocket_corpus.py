@@ -25,9 +25,9 @@ from edgeworth.files import write_arrays, write_json
 from edgeworth.llm.prompt import Prompt
 from edgeworth.progress import Progress, silent
 from edgeworth.training import pocket_games, pocket_hints, pocket_mechanisms
+from edgeworth.training.designer.states import TRAINING_SEEDS
 from edgeworth.training.pocket_games import Negotiations
 from edgeworth.training.pocket_hints import Example
-from edgeworth.training.pocket_mechanisms import Markets, Watcher, fit_watcher
 from edgeworth.training.pocket_model import ROLES, Rows, encode, train_tokenizer, turn
 from edgeworth.training.settings import Count
 from edgeworth.validation import settings
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 GAMES = ("hint", "mechanism")
-JOB_NEGOTIATIONS, JOB_MARKETS = 240, 500
+JOB_NEGOTIATIONS, JOB_MARKETS = 240, 64
 """Negotiations and markets of one job; a job is one process's work at a time."""
-MARKET_SEEDS = 2**44
-"""The first seed of a market to train on; seeds of evaluations are smaller."""
 SAMPLED_JOBS, SAMPLED_SIZE = 160, 12
 """Jobs of each game, and negotiations or markets of each, that the tokenizer learns from."""
 HELD_OUT_SEED = 2**20
@@ -52,12 +50,10 @@ class CorpusSettings:
 
     negotiations: int = 800_000
     """Negotiations to play, every state of which is an exchange."""
-    markets: int = 16_000
+    markets: int = 40_000
     """Markets to play, every step of which is an exchange."""
     repeats: Count = 4
     """Negotiations with every half-context that is planned."""
-    watched: int = 8_000
-    """Markets that the Watcher learns from, three times."""
     random_share: float = 0.06
     """Exchanges that are marked, and whose replies are random."""
     held_out_negotiations: int = 6_000
@@ -83,11 +79,16 @@ class Corpus:
 class Job:
     """One process's work at a time: some negotiations, or some markets."""
 
-    game: str
-    lesson: Negotiations | Markets
+    lesson: Negotiations | None
+    """The kind of negotiations; None for markets."""
     size: int
     number: int
     kept_back: bool = False
+
+    @property
+    def game(self) -> str:
+        """The game that is played."""
+        return GAMES[self.lesson is None]
 
 
 def system_messages() -> dict[str, str]:
@@ -99,49 +100,40 @@ def system_messages() -> dict[str, str]:
     return {"hint": first(load_hint_prompt(), p=f"{AGREES_FROM:g}"), "mechanism": first(load_design_prompt())}
 
 
-def teacher_of_markets(settings: CorpusSettings, workers: int = 1) -> Watcher:
-    """The Watcher, fitted on markets that no row comes from."""
-    return fit_watcher(settings.watched, MARKET_SEEDS + 2**40 + settings.seed, workers)
-
-
 def jobs_of(settings: CorpusSettings, kept_back: bool) -> list[Job]:
-    """All the work, largest share first."""
+    """All the work: every kind of negotiations by its share, then markets."""
     negotiations = settings.held_out_negotiations if kept_back else settings.negotiations
     markets = settings.held_out_markets if kept_back else settings.markets
-    jobs: list[Job] = []
-    kinds: list[tuple[str, Sequence[Negotiations | Markets], int, int]] = [
-        ("hint", pocket_games.lessons(), negotiations, JOB_NEGOTIATIONS),
-        ("mechanism", pocket_mechanisms.lessons(), markets, JOB_MARKETS),
+    work: list[tuple[Negotiations | None, int, int]] = [
+        *((lesson, max(1, round(lesson.share * negotiations)), JOB_NEGOTIATIONS) for lesson in pocket_games.lessons()),
+        (None, max(1, markets), JOB_MARKETS),
     ]
-    for game, lessons, total, most in kinds:
-        for lesson in lessons:
-            left = max(1, round(lesson.share * total))
-            while left > 0:
-                jobs.append(Job(game, lesson, min(left, most), len(jobs), kept_back))
-                left -= most
+    jobs: list[Job] = []
+    for lesson, total, most in work:
+        for begin in range(0, total, most):
+            jobs.append(Job(lesson, min(most, total - begin), len(jobs), kept_back))
     return jobs
 
 
-def examples_of(job: Job, watcher: Watcher, settings: CorpusSettings) -> Iterator[Example]:
+def examples_of(job: Job, settings: CorpusSettings) -> Iterator[Example]:
     """The exchanges of one job."""
     place = (settings.seed << 24) + job.number + (HELD_OUT_SEED if job.kept_back else 0)
     random_share = 0.0 if job.kept_back else settings.random_share
-    if isinstance(job.lesson, Negotiations):
+    if job.lesson is not None:
         return pocket_hints.negotiation_examples(job.lesson, job.size, settings.repeats, place, random_share, job.kept_back)
-    seed = (0 if job.kept_back else MARKET_SEEDS) + place * JOB_MARKETS
-    return pocket_mechanisms.market_examples(job.lesson, watcher, job.size, seed, random_share)
+    seed = (0 if job.kept_back else TRAINING_SEEDS) + place * JOB_MARKETS
+    return pocket_mechanisms.market_examples(job.size, seed, random_share)
 
 
 def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress = silent) -> Corpus:
     """Write all the text: first a little for the tokenizer to learn from, then everything, as tokens."""
-    watcher = teacher_of_markets(settings, workers)
     jobs, later = jobs_of(settings, kept_back=False), jobs_of(settings, kept_back=True)
     systems = system_messages()
     tokenizer = train_tokenizer(
-        [*systems.values(), *_sample_texts(jobs, watcher, settings)], vocabulary=settings.vocabulary, context=settings.context
+        [*systems.values(), *_sample_texts(jobs, settings)], vocabulary=settings.vocabulary, context=settings.context
     )
     parts: dict[tuple[str, bool], list[Rows]] = {}
-    with multiprocessing.get_context("fork").Pool(workers, _remember, (watcher, settings, tokenizer)) as pool:
+    with multiprocessing.get_context("fork").Pool(workers, _remember, (settings, tokenizer)) as pool:
         for done, (job, rows) in enumerate(pool.imap(_write, [*jobs, *later])):
             parts.setdefault((job.game, job.kept_back), []).append(rows)
             progress("text", done + 1, len(jobs) + len(later))
@@ -149,26 +141,26 @@ def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress =
     return Corpus(tokenizer, _heads(tokenizer), taught, kept)
 
 
-def _sample_texts(jobs: list[Job], watcher: Watcher, settings: CorpusSettings) -> Iterator[str]:
+def _sample_texts(jobs: list[Job], settings: CorpusSettings) -> Iterator[str]:
     """Some exchanges of both games, from jobs all over the list."""
     for game in GAMES:
         there = [job for job in jobs if job.game == game]
         for job in there[:: -(-len(there) // SAMPLED_JOBS)]:
-            for example in examples_of(dataclasses.replace(job, size=min(job.size, SAMPLED_SIZE)), watcher, settings):
+            for example in examples_of(dataclasses.replace(job, size=min(job.size, SAMPLED_SIZE)), settings):
                 yield from example
 
 
 _AT_HAND: dict[str, Any] = {}
 
 
-def _remember(watcher: Watcher, settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast) -> None:
+def _remember(settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast) -> None:
     """In a new process: keep what every job needs."""
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    _AT_HAND.update(watcher=watcher, settings=settings, tokenizer=tokenizer)
+    _AT_HAND.update(settings=settings, tokenizer=tokenizer)
 
 
 def _write(job: Job) -> tuple[Job, Rows]:
-    examples = list(examples_of(job, _AT_HAND["watcher"], _AT_HAND["settings"]))
+    examples = list(examples_of(job, _AT_HAND["settings"]))
     return job, as_rows(examples, _AT_HAND["tokenizer"])
 
 

@@ -26,6 +26,7 @@ from edgeworth.progress import Progress
 from edgeworth.runlog import CHECKPOINTS, CONFIG, STEP, Line, RunLog
 from edgeworth.training.designer.models import parameter_counts, save_weights
 from edgeworth.training.designer.settings import GRPOSettings, Optimization, SFTSettings, Trainer, as_mapping
+from edgeworth.training.pocket_mechanisms import trained_on
 from edgeworth.training.run_loop import Stop, stopping_gracefully
 
 NAMES = {"num_tokens": "tokens", "completions/mean_length": "completion_length", "frac_reward_zero_std": "equal_groups"}
@@ -156,18 +157,11 @@ def save_model(
     with writing(folder):
         save_weights(model, folder)
         tokenizer.save_pretrained(folder)
-    markets = settings.markets
     card = {
         "what": f"A language model designer of auction markets, trained by {kind.upper()} from {settings.model}.",
         "command": command,
         "rules": {"auction": RULES},
-        TRAINED_ON: {
-            "mechanism": {
-                "rules": [RULES, RULES],
-                "n_agents": [min(markets.n_agents), max(markets.n_agents)],
-                "episode_length": [min(markets.episode_lengths), max(markets.episode_lengths)],
-            }
-        },
+        TRAINED_ON: {"mechanism": trained_on(settings.markets)},
         **counts,
         "settings": as_mapping(kind, settings),
         "steps": trainer.state.global_step,

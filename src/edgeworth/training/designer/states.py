@@ -25,7 +25,7 @@ from edgeworth.games.auction.market_view import StepHistory
 from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 from edgeworth.training.designer.settings import MarketSettings
-from edgeworth.training.pocket_mechanisms import any_mechanisms
+from edgeworth.training.designer.variations import any_mechanisms
 
 TRAINING_SEEDS = 2**44
 """The first seed of a market to train on; seeds of evaluations are smaller."""
@@ -93,31 +93,37 @@ def play_states(settings: MarketSettings, count: int, seed: int, first_seed: int
     designers = {name: named_designer(name) for name in settings.players}
     parts: list[States] = []
     while (reached := sum(len(part) for part in parts)) < count:
-        config = AuctionConfig(
-            stage=str(rng.choice(settings.populations)),
-            n_agents=int(rng.choice(settings.n_agents)),
-            episode_length=int(rng.choice(settings.episode_lengths)),
-        )
         lot_seed = first_seed + seed * 2**24 + len(parts) * LOT
-        parts.append(_play_lot(config, designers[str(rng.choice(settings.players))], settings, lot_seed, rng))
+        parts.append(play_lot(drawn_market(settings, rng), designers[str(rng.choice(settings.players))], settings, lot_seed, rng))
         progress("markets", reached, count)
     states = States.joined(parts)
     return states.chosen(rng.permutation(len(states))[:count])
 
 
-def _play_lot(config: AuctionConfig, designer: Designer, settings: MarketSettings, seed: int, rng: np.random.Generator) -> States:
+def drawn_market(settings: MarketSettings, rng: np.random.Generator) -> AuctionConfig:
+    """The kind of markets of one lot."""
+    return AuctionConfig(
+        stage=str(rng.choice(settings.populations)),
+        n_agents=int(rng.choice(settings.n_agents)),
+        episode_length=int(rng.choice(settings.episode_lengths)),
+    )
+
+
+def play_lot(
+    config: AuctionConfig, designer: Designer, settings: MarketSettings, seed: int, rng: np.random.Generator, size: int = LOT
+) -> States:
     """The states of some markets that are played to their end."""
-    batch = MarketBatch(config, LOT)
+    batch = MarketBatch(config, size)
     batch.seed(seed)
     batch.reset()
     history, library, parts = StepHistory(batch), library_rows(), []
-    designer.begin(config, LOT, seed)
+    designer.begin(config, size, seed)
     for step in range(config.episode_length):
         chosen = designer.design(history.view())
-        kept = rng.random(LOT) < (1.0 if step else settings.opening_share * config.episode_length)
+        kept = rng.random(size) < (1.0 if step else settings.opening_share * config.episode_length)
         parts.append(_states_of(history, chosen).chosen(kept))
-        wanders = rng.random(LOT) < settings.wandering
-        posted = np.where(wanders, any_mechanisms(rng, library, LOT), chosen)
+        wanders = rng.random(size) < settings.wandering
+        posted = np.where(wanders, any_mechanisms(rng, library, size), chosen)
         batch.step(posted)
         history.add(posted)
     return States.joined(parts)

@@ -19,7 +19,7 @@ from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 from edgeworth.training.designer.states import States, named_designer
 from edgeworth.training.designer.trials import try_mechanisms
-from edgeworth.training.pocket_mechanisms import moved, rounded_rows
+from edgeworth.training.designer.variations import moved, rounded_rows
 
 SEARCH_DRAWS, SEARCH_ROUNDS, SEARCH_TRIES = 16, 3, 6
 """Draws of a trial, rounds of neighbours after the bundled mechanisms, and neighbours tried in a round."""
