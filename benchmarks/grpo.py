@@ -25,7 +25,7 @@ from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.config import config_folder
 from edgeworth.llm.local.folders import find
 from edgeworth.progress import Progress, silent
-from edgeworth.training.designer.grpo import make_trainer
+from edgeworth.training.designer.grpo import make_trainer, rollouts_of
 from edgeworth.training.designer.models import load_student
 from edgeworth.training.designer.rewards import Judge
 from edgeworth.training.designer.settings import GRPOSettings, load_settings
@@ -64,7 +64,7 @@ def measured(settings: GRPOSettings, states: States) -> Clock:
     model, tokenizer = load_student(find(settings.model), settings.tuning)
     clock = Clock(judge)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = make_trainer(settings, Path(folder), model, tokenizer, states, judge)
+        trainer = make_trainer(settings, Path(folder), model, tokenizer, states, judge, rollouts_of(settings, model, tokenizer))
         trainer.remove_callback(PrinterCallback)
         trainer.add_callback(clock)
         trainer.train()

@@ -12,16 +12,21 @@ import pytest
 import torch
 from tests.tiny_model import tiny_qwen, write_tiny_model
 
+from edgeworth.agents.designers.designer import play
+from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption, ModelUnavailable, UnknownKey, UnknownName
 from edgeworth.llm.local.folders import ADAPTER, find
 from edgeworth.runlog import read_history
+from edgeworth.training.designer.constrained import Rollouts, Student
 from edgeworth.training.designer.grpo import train_grpo
-from edgeworth.training.designer.models import load_student, parameter_counts, with_new_adapters
+from edgeworth.training.designer.models import base_of, load_student, parameter_counts, with_new_adapters
 from edgeworth.training.designer.settings import TuningSettings, load_settings, settings_of
 from edgeworth.training.designer.sft import train_sft
+from edgeworth.training.designer.validation import PLAYED_FROM
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 MARKETS = {"players": ["adaptive"], "n_agents": [4], "episode_lengths": [3]}
+VALIDATION = {"every": 2, "episodes": 2, "populations": ["stages"]}
 STEPS = {"batch": 4, "log_every": 1, "save_every": 1, "learning_rate": 0.001}
 
 
@@ -40,6 +45,7 @@ def sft(model: object, **changes: Any) -> Any:
         "markets": MARKETS,
         "states": 12,
         "validation_states": 4,
+        "validation": {"episodes": 0},
         "targets": {"legal": 1.0},
         "optimization": {"steps": 2, **STEPS},
     }
@@ -54,6 +60,7 @@ def grpo(model: object, **changes: Any) -> Any:
         "states": 12,
         "generations": 2,
         "beta": 0.01,
+        "validation": {"episodes": 0},
         "reward": {"draws": 2, "horizon": 2, "continued_by": "best_constant"},
         "optimization": {"steps": 2, **STEPS},
     }
@@ -80,6 +87,17 @@ def test_the_bundled_model_is_trained_whole(tmp_path: Path) -> None:
     before, after = (load_student(find(name), TuningSettings(method="full"), "cpu")[0] for name in ("pocket", str(tmp_path / "run")))
     changed = [not torch.equal(one, other) for one, other in zip(before.parameters(), after.parameters(), strict=True)]
     assert any(changed)
+
+
+def test_what_is_kept_is_the_model_that_played_best_on_validation_markets(qwen: Path, tmp_path: Path) -> None:
+    settings = sft(qwen, validation=VALIDATION, optimization={"steps": 4, **STEPS}, markets={**MARKETS, "players": ["student"]}, bare=0.5)
+    card = train_sft(settings, tmp_path / "run", "a command", device="cpu")
+    scores = {int(line["steps"]): float(line["validation"]) for line in read_history(tmp_path / "run") if "validation" in line}
+    assert list(scores) == [0, 2, 4] and card["kept_step"] == max(scores, key=lambda step: scores[step])
+    model, tokenizer = load_student(find(str(tmp_path / "run")), TuningSettings(), "cpu")
+    student = Student(Rollouts.of(base_of(model), tokenizer, 1.0, 256, 8))
+    found = play(student, AuctionConfig(stage="stages"), 2, PLAYED_FROM).mean()
+    assert found == pytest.approx(max(scores.values()), abs=1e-6)
 
 
 def test_free_completions_are_generated_by_trl_and_paid_for_their_form(qwen: Path, tmp_path: Path) -> None:

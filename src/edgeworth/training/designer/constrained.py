@@ -18,11 +18,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.utils.generic import ModelOutput
 
-from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
+from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA, batch_variables, load_design_prompt
+from edgeworth.agents.designers.designer import Designer
+from edgeworth.errors import InvalidOption
+from edgeworth.games.auction.action import mechanism_rows
+from edgeworth.games.auction.batch import Rows
+from edgeworth.games.auction.market_view import MarketView
 from edgeworth.llm.local.attention import ATTENTION
 from edgeworth.llm.local.decoding import Decoder, Row, Sampler, Vocabulary
 from edgeworth.llm.local.loading import LocalModel, is_packable
 from edgeworth.llm.local.prefixes import WORTH_SHARING
+from edgeworth.protocol import Accepted, parse_reply
 from edgeworth.training.shared_prefix import read_prefix
 
 TRAINING_ATTENTION = "sdpa"
@@ -157,11 +163,19 @@ class Rollouts:
         local = LocalModel("the model in training", model, tokenizer, batch, is_packable(model))
         return cls(local, Grammar(local), temperature, most)
 
-    def write(self, prompts: Sequence[Sequence[int]], keys: Sequence[str], seed: int) -> list[list[int]]:
+    def prompt(self, messages: Any) -> list[int]:
+        """A conversation as tokens, up to where the completion begins."""
+        tokenizer = self.local.tokenizer
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        tokens: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokens
+
+    def write(self, prompts: Sequence[Sequence[int]], keys: Sequence[str], seed: int, greedy: bool = False) -> list[list[int]]:
         """A completion of each prompt with its end token; a pure function of the weights, the seed and the key of each."""
         local, model = self.local, self.local.model
+        temperature, begin = 0.0 if greedy else self.temperature, self.grammar.constraints.begin
         rows = [
-            Row(prompt, Sampler.of(self.temperature, None, seed, key), self.most, self.grammar.constraints.begin(self.grammar.schema))
+            Row(prompt, Sampler.of(temperature, None, seed, key), self.most, begin(self.grammar.schema))
             for prompt, key in zip(prompts, keys, strict=True)
         ]
         trains = model.training
@@ -174,3 +188,20 @@ class Rollouts:
             model.train(trains)
             model.set_attn_implementation(TRAINING_ATTENTION)
         return [[*row.tokens, local.tokenizer.eos_token_id] for row in rows]
+
+
+class Student(Designer):
+    """The model in training as a designer: greedy, under the schema."""
+
+    def __init__(self, rollouts: Rollouts) -> None:
+        self.rollouts, self.template = rollouts, load_design_prompt()
+
+    def design(self, view: MarketView) -> Rows:
+        conversations = [self.template.messages(values) for values in batch_variables(view)]
+        prompts = [self.rollouts.prompt([{"role": part.role, "content": part.content} for part in each]) for each in conversations]
+        written = self.rollouts.write(prompts, [""] * len(prompts), 0, greedy=True)
+        parsed = [parse_reply(self.rollouts.local.text(reply), MECHANISM_SCHEMA) for reply in written]
+        legal = [reply.value for reply in parsed if isinstance(reply, Accepted)]
+        if len(legal) < len(parsed):
+            raise InvalidOption(f"A mechanism does not fit into {self.rollouts.most} tokens of this model; raise max_tokens.")
+        return mechanism_rows(legal)

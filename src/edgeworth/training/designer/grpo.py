@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,14 @@ from edgeworth.training.designer.rewards import Judge, reward_functions
 from edgeworth.training.designer.settings import REWARDS, GRPOSettings
 from edgeworth.training.designer.states import States, play_states
 
+if TYPE_CHECKING:
+    from edgeworth.training.designer.constrained import Rollouts
+
 
 class GroupRollouts:
     """Chooses states and writes a group of completions for each, as TRL's `rollout_func`."""
 
-    def __init__(self, states: States, judge: Judge, settings: GRPOSettings, rollouts: Any) -> None:
+    def __init__(self, states: States, judge: Judge, settings: GRPOSettings, rollouts: Rollouts) -> None:
         self.states, self.judge, self.settings, self.rollouts = states, judge, settings, rollouts
         self.prompts: dict[int, list[int]] = {}
 
@@ -56,9 +59,7 @@ class GroupRollouts:
 
     def _prompt(self, state: int) -> list[int]:
         if state not in self.prompts:
-            tokenizer = self.rollouts.local.tokenizer
-            text = tokenizer.apply_chat_template(self.states.prompts[state], tokenize=False, add_generation_prompt=True)
-            self.prompts[state] = tokenizer(text, add_special_tokens=False)["input_ids"]
+            self.prompts[state] = self.rollouts.prompt(self.states.prompts[state])
         return self.prompts[state]
 
     def _equal(self, chosen: NDArray[np.int64], completions: list[list[list[int]]]) -> NDArray[np.bool_]:
@@ -92,31 +93,43 @@ def train_grpo(
         import trl  # noqa: F401
     except ImportError as error:
         raise MissingExtra("GRPO", "trl and datasets", "designer") from error
+    from edgeworth.training.designer.constrained import Student
     from edgeworth.training.designer.models import load_student
     from edgeworth.training.designer.stage import open_run, run_trainer, save_model
+    from edgeworth.training.designer.validation import Validation
 
     found = find(settings.model, settings.revision)
     model, tokenizer = load_student(found, settings.tuning, device)
     log = open_run(folder, "grpo", settings, command, resume)
-    states = play_states(settings.markets, settings.states, settings.seed, progress=progress)
-    trainer = make_trainer(settings, folder, model, tokenizer, states, Judge(states, settings.reward))
-    run_trainer(trainer, folder, log, progress, resume)
-    return save_model(trainer, tokenizer, log, "grpo", settings, command, {"states": len(states)})
+    rollouts = rollouts_of(settings, model, tokenizer)
+    student = Student(rollouts)
+    states = play_states(settings.markets, settings.states, settings.seed, progress=progress, student=student)
+    trainer = make_trainer(settings, folder, model, tokenizer, states, Judge(states, settings.reward), rollouts)
+    validation = Validation(student, settings.validation, folder)
+    run_trainer(trainer, folder, log, progress, resume, validation)
+    return save_model(trainer, tokenizer, log, "grpo", settings, command, {"states": len(states), "kept_step": validation.best_step})
 
 
-def make_trainer(settings: GRPOSettings, folder: Path, model: Any, tokenizer: Any, states: States, judge: Judge) -> Any:
+def rollouts_of(settings: GRPOSettings, model: Any, tokenizer: Any) -> Rollouts:
+    """What writes completions with the model, all those of a step side by side."""
+    from edgeworth.training.designer.constrained import Rollouts
+    from edgeworth.training.designer.models import base_of
+
+    rows = settings.optimization.batch * settings.optimization.accumulation
+    return Rollouts.of(base_of(model), tokenizer, settings.temperature, settings.max_tokens, rows)
+
+
+def make_trainer(settings: GRPOSettings, folder: Path, model: Any, tokenizer: Any, states: States, judge: Judge, rollouts: Rollouts) -> Any:
     """TRL's trainer, with our rewards and, in constrained mode, our rollouts."""
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # that `rollout_func` may change is known; the version is pinned
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
-    from edgeworth.training.designer.constrained import Rollouts, constrain
+    from edgeworth.training.designer.constrained import constrain
     from edgeworth.training.designer.models import base_of
     from edgeworth.training.designer.stage import common_arguments
 
     use = settings.optimization
-    rows = use.batch * use.accumulation
-    rollouts = Rollouts.of(base_of(model), tokenizer, settings.temperature, settings.max_tokens, rows) if settings.constrained else None
     arguments = GRPOConfig(
         **common_arguments(use, folder, settings.seed),
         num_generations=settings.generations,
@@ -134,9 +147,9 @@ def make_trainer(settings: GRPOSettings, folder: Path, model: Any, tokenizer: An
         args=arguments,
         train_dataset=Dataset.from_list([{"prompt": prompt, "state": number} for number, prompt in enumerate(states.prompts)]),
         processing_class=tokenizer,
-        rollout_func=None if rollouts is None else GroupRollouts(states, judge, settings, rollouts),
+        rollout_func=GroupRollouts(states, judge, settings, rollouts) if settings.constrained else None,
     )
-    if rollouts is not None:
+    if settings.constrained:
         for scored in (trainer.model, trainer.ref_model):
             if scored is not None:
                 constrain(base_of(scored), rollouts.grammar, settings.temperature)

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -45,6 +45,15 @@ class TuningSettings:
             raise InvalidOption("four_bit is true with method: full; 4-bit weights cannot be trained. Use method: lora.")
 
 
+def check_populations(names: tuple[str, ...]) -> None:
+    """Refuse populations that do not exist, and those that are held out."""
+    for name in names:
+        if name.startswith(HELD_OUT):
+            raise InvalidOption(f"populations has {name!r}; held-out populations are for evaluation, never for training.")
+        if name not in population_names():
+            raise UnknownName("population", name, [name for name in population_names() if not name.startswith(HELD_OUT)])
+
+
 @settings
 class MarketSettings:
     """Which markets are played to reach the states that a model is trained on."""
@@ -54,18 +63,14 @@ class MarketSettings:
     n_agents: tuple[int, ...] = (8, 8, 8, 8, 3, 4, 5, 6, 10, 12, 16)
     episode_lengths: tuple[int, ...] = (10, 10, 10, 5, 20)
     players: tuple[str, ...] = ("policy",)
-    """Designers of the catalog that play; one is drawn for each lot."""
+    """Designers that play, one drawn for each lot: names of the catalog, or `student`, the model as it is before the training."""
     wandering: Share = 0.2
     """Share of the steps at which another mechanism is posted: a bundled one, a neighbour of one, or a random one."""
     opening_share: Share = 0.05
     """Share of the states before the first step, in which nothing has been seen yet."""
 
     def __post_init__(self) -> None:
-        for name in self.populations:
-            if name.startswith(HELD_OUT):
-                raise InvalidOption(f"populations has {name!r}; held-out populations are for evaluation, never for training.")
-            if name not in population_names():
-                raise UnknownName("population", name, [name for name in population_names() if not name.startswith(HELD_OUT)])
+        check_populations(self.populations)
         if not (self.populations and self.n_agents and self.episode_lengths and self.players):
             raise InvalidOption("populations, n_agents, episode_lengths and players need at least one entry each.")
         for n_agents in self.n_agents:
@@ -93,6 +98,20 @@ class Optimization:
 
 
 @settings
+class ValidationSettings:
+    """Greedy play on validation markets while a model is trained; what is kept at the end is the model that played best."""
+
+    every: Count = 50
+    """Steps between two validations."""
+    episodes: Annotated[int, Field(ge=0)] = 100
+    """Markets of each population; 0 does without validation, and keeps the last model."""
+    populations: tuple[str, ...] = ("stages", "mixed", "dirichlet")
+
+    def __post_init__(self) -> None:
+        check_populations(self.populations)
+
+
+@settings
 class SFTSettings:
     """Supervised fine-tuning on (prompt, mechanism) pairs."""
 
@@ -106,8 +125,11 @@ class SFTSettings:
     """Pairs to train on."""
     targets: Mapping[str, float] = field(default_factory=lambda: {"policy": 1.0})
     """Teachers and their shares: `policy`, `searched` or `legal`."""
+    bare: Share = 0.0
+    """Share of the pairs without the system message: a model that knows the task learns the numbers sooner from short prompts."""
     validation_states: Count = 256
     """Pairs of other markets, for the validation loss."""
+    validation: ValidationSettings = field(default_factory=ValidationSettings)
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -156,6 +178,7 @@ class GRPOSettings:
     reward: RewardSettings = field(default_factory=RewardSettings)
     states: Count = 4_096
     """Market states that prompts are taken from."""
+    validation: ValidationSettings = field(default_factory=ValidationSettings)
     generations: Annotated[int, Field(ge=2)] = 8
     """Completions of each prompt: a group."""
     constrained: bool = True
@@ -183,14 +206,16 @@ class GRPOSettings:
             raise InvalidOption("vllm is true with constrained: true; constrained completions are decoded here. Use one of the two.")
 
 
-KINDS: dict[str, tuple[type[Any], dict[str, type[Any]]]] = {
-    "sft": (SFTSettings, {"tuning": TuningSettings, "markets": MarketSettings, "optimization": Optimization}),
-    "grpo": (
-        GRPOSettings,
-        {"tuning": TuningSettings, "markets": MarketSettings, "optimization": Optimization, "reward": RewardSettings},
-    ),
+COMMON: dict[str, type[Any]] = {
+    "tuning": TuningSettings,
+    "markets": MarketSettings,
+    "optimization": Optimization,
+    "validation": ValidationSettings,
 }
-Settings = TypeVar("Settings", SFTSettings, GRPOSettings)
+KINDS: dict[str, tuple[type[Any], dict[str, type[Any]]]] = {
+    "sft": (SFTSettings, COMMON),
+    "grpo": (GRPOSettings, {**COMMON, "reward": RewardSettings}),
+}
 
 
 def load_settings(path: Path, trainer: Trainer, changes: Mapping[str, Any] | None = None) -> Any:

@@ -26,6 +26,7 @@ from edgeworth.progress import Progress
 from edgeworth.runlog import CHECKPOINTS, CONFIG, STEP, Line, RunLog
 from edgeworth.training.designer.models import parameter_counts, save_weights
 from edgeworth.training.designer.settings import GRPOSettings, Optimization, SFTSettings, Trainer, as_mapping
+from edgeworth.training.designer.validation import Validation
 from edgeworth.training.pocket_mechanisms import trained_on
 from edgeworth.training.run_loop import Stop, stopping_gracefully
 
@@ -65,15 +66,18 @@ class History(TrainerCallback):
         self.began = time.perf_counter() - seconds
 
     def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **_: Any) -> None:
-        metrics = plain_metrics(logs or {})
+        self.add(state.global_step, plain_metrics(logs or {}))
+
+    def add(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Add a line to the history."""
         if metrics:
-            line: Line = {STEP: state.global_step, "seconds": round(time.perf_counter() - self.began, 2), **metrics}
+            line: Line = {STEP: step, "seconds": round(time.perf_counter() - self.began, 2), **metrics}
             self.log.add(line)
             self.log.write_history()
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         last = self.log.lines[-1] if self.log.lines else {}
-        shown = [f"{name} {float(last[name]):.3g}" for name in ("loss", "reward") if name in last]
+        shown = [f"{name} {float(last[name]):.3g}" for name in ("loss", "reward", "validation") if name in last]
         self.progress(", ".join(shown) or "training", state.global_step, state.max_steps)
 
 
@@ -127,17 +131,20 @@ def last_checkpoint(folder: Path) -> Path:
     return max(found, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
-def run_trainer(trainer: Any, folder: Path, log: RunLog | None, progress: Progress, resume: bool) -> None:
-    """Train to the last step; Ctrl-C and SIGTERM end the step under way, save, and stop."""
+def run_trainer(trainer: Any, folder: Path, log: RunLog | None, progress: Progress, resume: bool, validation: Validation) -> None:
+    """Train to the last step, and go back to the best model; Ctrl-C and SIGTERM end the step under way, save, and stop."""
     trainer.remove_callback(PrinterCallback)
     with stopping_gracefully() as stop:
         trainer.add_callback(Stopping(stop))
         if log is not None:
-            trainer.add_callback(History(log, progress, float(log.lines[-1]["seconds"]) if log.lines else 0.0))
+            history = History(log, progress, float(log.lines[-1]["seconds"]) if log.lines else 0.0)
+            trainer.add_callback(history)
+            trainer.add_callback(validation.reporting_to(history.add, progress))
         with writing(folder), without_bars():
             trainer.train(resume_from_checkpoint=str(last_checkpoint(folder)) if resume else None)
         if stop.signal is not None and trainer.state.global_step < trainer.state.max_steps:
             stop.leave()
+        validation.restore_best()
 
 
 def save_model(

@@ -31,6 +31,8 @@ TRAINING_SEEDS = 2**44
 """The first seed of a market to train on; seeds of evaluations are smaller."""
 VALIDATION_SEEDS = 2**45
 """The first seed of a market to validate on."""
+STUDENT = "student"
+"""The player that is the model in training, as it is now."""
 LOT = 64
 """Markets of one lot."""
 
@@ -87,10 +89,17 @@ def named_designer(name: str) -> Designer:
     return designer
 
 
-def play_states(settings: MarketSettings, count: int, seed: int, first_seed: int = TRAINING_SEEDS, progress: Progress = silent) -> States:
+def play_states(
+    settings: MarketSettings,
+    count: int,
+    seed: int,
+    first_seed: int = TRAINING_SEEDS,
+    progress: Progress = silent,
+    student: Designer | None = None,
+) -> States:
     """Play markets until there are `count` states; their seeds begin at `first_seed`."""
     rng = generator(seed, first_seed)
-    designers = {name: named_designer(name) for name in settings.players}
+    designers = {name: student if name == STUDENT and student is not None else named_designer(name) for name in settings.players}
     parts: list[States] = []
     while (reached := sum(len(part) for part in parts)) < count:
         lot_seed = first_seed + seed * 2**24 + len(parts) * LOT
