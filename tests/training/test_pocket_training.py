@@ -236,3 +236,14 @@ def test_the_model_in_the_box_is_small_and_says_what_it_is_and_is_not() -> None:
     assert {f"{game}_{what}" for game in GAMES for what in ("held_out_loss", "agreement")} == set(card["held_out"])
     assert {"hint_legality", "mechanism_legality", "hint_over_bayes", "mechanism_score"} <= set(card["scores"])
     assert (POCKET_FOLDER / "model.safetensors").stat().st_size <= 16_000_000
+
+
+@pytest.mark.slow  # compiling takes half a minute
+def test_compiled_updates_are_the_same_updates(corpus: Corpus, corpus_settings: CorpusSettings) -> None:
+    sizes = {"hidden": 32, "layers": 1, "heads": 2, "intermediate": 32, "hint_rows": 4, "mechanism_rows": 2, "steps": 4, "bare_steps": 0.5}
+    plain, compiled = (Trainer(corpus, PocketSettings(corpus=corpus_settings, compiled=flag, **sizes), "cpu") for flag in (False, True))
+    for _ in range(4):
+        plain.update()
+        compiled.update()
+    for game in GAMES:
+        assert float(plain.sums[game]) == pytest.approx(float(compiled.sums[game]), rel=1e-4)

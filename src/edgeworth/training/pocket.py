@@ -61,6 +61,8 @@ class PocketSettings:
     """Share of the updates, from the first on, without system messages: they are short, and the games are learnt sooner."""
     bare_share: float = 0.1
     """Batches without the system message afterwards."""
+    compiled: bool = False
+    """Compile the network for updates without system messages (`torch.compile`); it takes a minute and pays on a GPU."""
     log_every: Count = 100
     """Updates between two lines of the log."""
     keep_every: Count = 10
@@ -132,6 +134,7 @@ class Trainer:
         torch.nn.Module.to(self.model, self.place)
         if self.place.type == "cuda":
             use_plain_causal_attention(self.model)
+        self.backbone = torch.compile(self.model.model, dynamic=True) if settings.compiled else self.model.model
         self.optimizer = make_optimizer(self.model, settings)
         self.systems = {game: torch.tensor(corpus.systems[game], device=self.place) for game in GAMES}
         self.rows = {game: DeviceRows.of(corpus.rows[game], self.place) for game in GAMES}
@@ -158,7 +161,7 @@ class Trainer:
             tokens, wanted = self.rows[game].padded(next(self.orders[game]), self.corpus.tokenizer.pad_token_id)
             bare = self.step < settings.bare_steps * settings.steps or draw < settings.bare_share
             with torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"):
-                loss = reply_loss(model, None if bare else self.systems[game], tokens, wanted)
+                loss = reply_loss(model, None if bare else self.systems[game], tokens, wanted, self.backbone if bare else None)
             loss.backward()
             self.sums[game] = self.sums[game] + loss.detach()
         torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)

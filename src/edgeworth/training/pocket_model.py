@@ -180,19 +180,27 @@ class DeviceRows:
 # The loss
 
 
-def reply_states(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Last hidden states at the places whose next token is wanted; padding stands behind the rows, where nothing looks."""
-    past = None if system is None else read_prefix(model.model, system, len(tokens))
-    states = model.model(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
+def reply_states(
+    model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor, backbone: Any = None
+) -> torch.Tensor:
+    """Last hidden states at the places whose next token is wanted; padding stands behind the rows, where nothing looks.
+
+    `backbone` is the model without its head, compiled perhaps; by default the model's own.
+    """
+    backbone = model.model if backbone is None else backbone
+    past = None if system is None else read_prefix(backbone, system, len(tokens))
+    states = backbone(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
     chosen: torch.Tensor = states[wanted[:, 1:]]
     return chosen
 
 
-def reply_loss(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+def reply_loss(
+    model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor, backbone: Any = None
+) -> torch.Tensor:
     """Mean cross-entropy of the tokens of the replies."""
     import torch
 
-    logits = model.lm_head(reply_states(model, system, tokens, wanted))
+    logits = model.lm_head(reply_states(model, system, tokens, wanted, backbone))
     return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][wanted[:, 1:]])
 
 
