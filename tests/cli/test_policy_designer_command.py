@@ -39,7 +39,7 @@ def test_a_finished_run_is_measured_again_and_a_longer_one_goes_on(called: Calla
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--set", "markets.populations.held_out=1"), "never trained on"),
+        (("--set", "markets.populations.held_out=1"), "never for training"),
         (("--set", "ppo.entropi=1"), "Did you mean 'entropy'"),
         (("--resume",), "name it with --out"),
         (("--resume", "--out", "runs/none", "--seed", "1"), "leave --config, --set and --seed out"),

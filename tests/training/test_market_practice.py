@@ -31,7 +31,7 @@ def practised(steps: int, size: int = 40) -> MarketPractice:
 
 @pytest.mark.parametrize("name", ["held_out", "held_out_3"])
 def test_held_out_populations_are_refused_for_training(name: str) -> None:
-    with pytest.raises(InvalidOption, match="never trained on"):
+    with pytest.raises(InvalidOption, match="never for training"):
         MarketMix(populations={"stages": 1.0, name: 1.0})
 
 

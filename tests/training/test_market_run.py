@@ -41,7 +41,7 @@ def test_the_settings_in_the_package_are_read_and_survive_a_round_trip() -> None
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ({"markets": {"populations": {"held_out": 1.0}}}, InvalidOption, "never trained on"),
+        ({"markets": {"populations": {"held_out": 1.0}}}, InvalidOption, "never for training"),
         ({"markets": {"population": {}}}, UnknownKey, "populations"),
         ({"network": {"reserve_levels": 1}}, InvalidOption, "2 to 1000"),
         ({"seed": -1}, InvalidOption, "seed"),

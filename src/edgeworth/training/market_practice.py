@@ -20,12 +20,13 @@ from pydantic import Field
 from edgeworth.agents.designers.policy_layout import DesignerShape, Levels
 from edgeworth.config import BIDDER_RANGE, AuctionConfig
 from edgeworth.envs.daedalus_features import line_features
-from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import FIELDS
 from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.market_view import StepHistory
-from edgeworth.games.auction.population import mixture_table, population_names, recipe_names
+from edgeworth.games.auction.population import mixture_table, recipe_names
 from edgeworth.seeding import generator
+from edgeworth.training.designer.settings import check_populations
 from edgeworth.training.designer.states import TRAINING_SEEDS
 from edgeworth.training.practice import Flags, Metrics, State
 from edgeworth.training.settings import Count, Share
@@ -56,11 +57,7 @@ class MarketMix:
     """Lengths of their episodes, in steps."""
 
     def __post_init__(self) -> None:
-        for name in self.populations:
-            if name not in population_names():
-                raise UnknownName("population", name, population_names())
-            if name.startswith("held_out"):
-                raise InvalidOption(f"populations names {name!r}; the held-out populations are for evaluation and are never trained on.")
+        check_populations(tuple(self.populations))
         if not self.populations or not self.lengths:
             raise InvalidOption("populations and lengths need an entry each; leave them out for the defaults.")
 

@@ -16,10 +16,9 @@ from pydantic import Field
 from edgeworth.config import AuctionConfig, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.auction.population import population_names
-from edgeworth.training.settings import Count
+from edgeworth.training.settings import Count, Share, merged, plain
 from edgeworth.validation import between, build, settings
 
-Share = Annotated[float, between(0.0, 1.0)]
 Trainer = Literal["sft", "grpo"]
 HELD_OUT = "held_out"
 TEACHERS = ("policy", "searched", "legal")
@@ -220,10 +219,10 @@ KINDS: dict[str, tuple[type[Any], dict[str, type[Any]]]] = {
 
 def load_settings(path: Path, trainer: Trainer, changes: Mapping[str, Any] | None = None) -> Any:
     """Settings of a trainer from a YAML file, changed by the ones given."""
-    return settings_of(load_yaml(path), trainer, str(path), changes)
+    return settings_of(merged(load_yaml(path), changes or {}), trainer, str(path))
 
 
-def settings_of(given: Mapping[str, Any], trainer: Trainer, source: str = "the settings", changes: Mapping[str, Any] | None = None) -> Any:
+def settings_of(given: Mapping[str, Any], trainer: Trainer, source: str = "the settings") -> Any:
     """Settings of a trainer from a mapping."""
     named = given.get("trainer")
     if named != trainer:
@@ -231,19 +230,10 @@ def settings_of(given: Mapping[str, Any], trainer: Trainer, source: str = "the s
         raise InvalidOption(f"{source} {found}; expected `trainer: {trainer}`.")
     kind, parts = KINDS[trainer]
     values = {key: value for key, value in given.items() if key != "trainer"}
-    for key, value in (changes or {}).items():
-        values[key] = {**values.get(key, {}), **value} if key in parts and isinstance(value, Mapping) else value
     built = {key: build(part, values[key], f"{trainer}.{key}") for key, part in parts.items() if key in values}
     return build(kind, {**values, **built}, trainer)
 
 
 def as_mapping(trainer: Trainer, chosen: SFTSettings | GRPOSettings) -> dict[str, Any]:
     """Settings as they are written into a run's folder."""
-    plain: dict[str, Any] = _plain(dataclasses.asdict(chosen))
-    return {"trainer": trainer, **plain}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, tuple | list) else value
+    return {"trainer": trainer, **plain(dataclasses.asdict(chosen))}
