@@ -13,12 +13,16 @@ import torch
 from tests.tiny_model import tiny_qwen, write_tiny_model
 
 from edgeworth.agents.designers.designer import play
+from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption, ModelUnavailable, UnknownKey, UnknownName
+from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.games.auction.market_view import StepHistory
 from edgeworth.llm.local.folders import ADAPTER, find
 from edgeworth.runlog import read_history
 from edgeworth.training.designer.constrained import Rollouts, Student
 from edgeworth.training.designer.grpo import train_grpo
+from edgeworth.training.designer.merge import merge
 from edgeworth.training.designer.models import base_of, load_student, parameter_counts, with_new_adapters
 from edgeworth.training.designer.settings import TuningSettings, load_settings, settings_of
 from edgeworth.training.designer.sft import train_sft
@@ -78,15 +82,40 @@ def test_adapters_of_a_tiny_qwen_go_through_sft_and_grpo(qwen: Path, tmp_path: P
     assert [line["steps"] for line in lines] == [1, 2] and wanted | {"tokens", "seconds", "mechanism_share"} <= set(lines[0])
     assert lines[0]["reward_format"] == 1.0 and lines[0]["invalid"] == 0.0
     assert (tmp_path / "grpo/metrics.csv").read_text().count("\n") == 3
+    assert designs(tmp_path / "grpo") == designs(merged(tmp_path)), "the merged model designs as base and adapter do"
 
 
-def test_the_bundled_model_is_trained_whole(tmp_path: Path) -> None:
-    settings = grpo("pocket", tuning={"method": "full"}, optimization={"steps": 1, **STEPS, "warmup": 0.0})
-    card = train_grpo(settings, tmp_path / "run", "a command", device="cpu")
+def merged(folder: Path) -> Path:
+    """The model of the run `grpo` in a folder, merged."""
+    merge(find(str(folder / "grpo")), folder / "merged", "a command")
+    return folder / "merged"
+
+
+def designs(model: Path) -> list[Any]:
+    """What a model posts in three markets, in the first two steps."""
+    designer = LanguageModel(model=str(model))
+    batch = MarketBatch(AuctionConfig(stage="stages", n_agents=4, episode_length=2), 3)
+    batch.seed(0)
+    batch.reset()
+    history, posted = StepHistory(batch), []
+    designer.begin(batch.config, batch.size, 0)
+    for _ in range(2):
+        rows = designer.design(history.view())
+        batch.step(rows)
+        history.add(rows)
+        posted += rows.tolist()
+    assert designer.counters["posted"]["reply"] == 6, "all six mechanisms are the model's"
+    return posted
+
+
+def test_the_bundled_model_goes_through_sft_grpo_and_merging_whole(tmp_path: Path) -> None:
+    steps = {"steps": 1, **STEPS, "batch": 2, "warmup": 0.0}
+    train_sft(sft("pocket", tuning={"method": "full"}, optimization=steps), tmp_path / "sft", "a command", device="cpu")
+    card = train_grpo(grpo(tmp_path / "sft", tuning={"method": "full"}, optimization=steps), tmp_path / "grpo", "a command", device="cpu")
     assert card["trainable"] == card["parameters"]
-    before, after = (load_student(find(name), TuningSettings(method="full"), "cpu")[0] for name in ("pocket", str(tmp_path / "run")))
-    changed = [not torch.equal(one, other) for one, other in zip(before.parameters(), after.parameters(), strict=True)]
-    assert any(changed)
+    before, after = (load_student(find(name), TuningSettings(method="full"), "cpu")[0] for name in ("pocket", str(tmp_path / "grpo")))
+    assert any(not torch.equal(one, other) for one, other in zip(before.parameters(), after.parameters(), strict=True))
+    assert len(designs(merged(tmp_path))) == 6
 
 
 def test_what_is_kept_is_the_model_that_played_best_on_validation_markets(qwen: Path, tmp_path: Path) -> None:
