@@ -111,5 +111,8 @@ def test_the_shared_prefix_changes_neither_states_nor_gradients(rollouts: Rollou
 def test_the_end_token_after_the_grammar_is_no_choice(rollouts: Rollouts, prompts: list[list[int]]) -> None:
     reply = rollouts.write(prompts[:1], ["a"], seed=1)[0]
     choices = rollouts.grammar.choices(tuple(reply))
+    rollouts.grammar.known.clear()
+    again = rollouts.grammar.choices(tuple(reply))
+    assert (again.places == choices.places).all() and (again.allowed == choices.allowed).all(), "recorded and followed are the same"
     assert choices.places.max() < len(reply) - 1 and len(choices.allowed) == len(choices.places)
     assert all(np.unpackbits(row).sum() > 1 for row in choices.allowed)

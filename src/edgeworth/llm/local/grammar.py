@@ -16,7 +16,7 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from llguidance import LLMatcher
@@ -157,6 +157,9 @@ class Constraint:
         return bool(self._matcher.is_stopped())
 
 
+Kind = TypeVar("Kind", bound=Constraint)
+
+
 class Constraints:
     """The constraints of one tokenizer; a schema is compiled once."""
 
@@ -172,10 +175,10 @@ class Constraints:
         self._width = width
         self._compiled = lru_cache(KEPT)(self._compile)
 
-    def begin(self, schema: Mapping[str, Any]) -> Constraint:
-        """The constraint of a new reply."""
+    def begin(self, schema: Mapping[str, Any], kind: type[Kind] = Constraint) -> Kind:  # type: ignore[assignment]
+        """The constraint of a new reply, of a kind that may do more."""
         grammar = self._compiled(schema_text(schema))  # the order of keys counts, since replies follow it
-        return Constraint(grammar.deep_copy(), self._width)
+        return kind(grammar.deep_copy(), self._width)
 
     def _compile(self, schema: str) -> Any:
         matcher = LLMatcher(self._tokens, grammar_of(schema), log_level=0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
 from edgeworth.llm.local.attention import ATTENTION
 from edgeworth.llm.local.decoding import Decoder, Row, Sampler, Vocabulary
+from edgeworth.llm.local.grammar import Constraint
 from edgeworth.llm.local.loading import LocalModel, is_packable
 from edgeworth.llm.local.prefixes import WORTH_SHARING
 from edgeworth.protocol import Accepted, parse_reply
@@ -48,25 +48,67 @@ class Choices:
     """Packed bits, (places, vocabulary / 8)."""
 
 
+class Recording(Constraint):
+    """A constraint that remembers the choices of its reply."""
+
+    def __init__(self, matcher: Any, width: int) -> None:
+        super().__init__(matcher, width)
+        self.length = 0
+        self.places: list[int] = []
+        self.open: list[NDArray[np.uint8]] = []
+
+    def forced(self) -> list[int]:
+        tokens = super().forced()
+        self.length += len(tokens)
+        return tokens
+
+    def allowed(self) -> NDArray[np.bool_]:
+        found = super().allowed()
+        self.places.append(self.length)
+        self.open.append(np.packbits(found))
+        return found
+
+    def consume(self, token: int) -> None:
+        super().consume(token)
+        self.length += 1
+
+    def choices(self) -> Choices:
+        """What was chosen so far."""
+        return Choices(np.array(self.places, np.int64), np.array(self.open, np.uint8))
+
+
 class Grammar:
-    """The schema of a mechanism for one model."""
+    """The schema of a mechanism for one model, and the choices of completions that were written under it."""
 
     def __init__(self, local: LocalModel) -> None:
         self.constraints, self.schema = local.constraints, MECHANISM_SCHEMA.json_schema()
-        self.choices = lru_cache(KEPT)(self._choices)
+        self.known: dict[tuple[int, ...], Choices] = {}
 
-    def _choices(self, tokens: tuple[int, ...]) -> Choices:
-        """Follow a completion through the grammar; what comes after its end, such as the end token, is no choice."""
-        constraint, places, allowed, place = self.constraints.begin(self.schema), [], [], 0
+    def begin(self) -> Recording:
+        """The constraint of a new completion."""
+        return self.constraints.begin(self.schema, Recording)
+
+    def remember(self, tokens: Sequence[int], constraint: Recording) -> None:
+        """Keep the choices of a completion that has been written."""
+        if len(self.known) >= KEPT:
+            self.known.clear()
+        self.known[tuple(tokens)] = constraint.choices()
+
+    def choices(self, tokens: tuple[int, ...]) -> Choices:
+        """The choices of a completion; what comes after its end, such as the end token, is none."""
+        if tokens not in self.known:
+            self.remember(tokens, self._followed(tokens))
+        return self.known[tokens]
+
+    def _followed(self, tokens: tuple[int, ...]) -> Recording:
+        """A constraint that has followed a completion from its beginning."""
+        constraint = self.begin()
         while True:
-            place += len(constraint.forced())
-            if place >= len(tokens) or constraint.finished():
-                break
-            places.append(place)
-            allowed.append(np.packbits(constraint.allowed()))
-            constraint.consume(tokens[place])
-            place += 1
-        return Choices(np.array(places, np.int64), np.array(allowed, np.uint8))
+            constraint.forced()
+            if constraint.length >= len(tokens) or constraint.finished():
+                return constraint
+            constraint.allowed()
+            constraint.consume(tokens[constraint.length])
 
 
 # Log-probabilities
@@ -173,10 +215,10 @@ class Rollouts:
     def write(self, prompts: Sequence[Sequence[int]], keys: Sequence[str], seed: int, greedy: bool = False) -> list[list[int]]:
         """A completion of each prompt with its end token; a pure function of the weights, the seed and the key of each."""
         local, model = self.local, self.local.model
-        temperature, begin = 0.0 if greedy else self.temperature, self.grammar.constraints.begin
+        temperature, constraints = 0.0 if greedy else self.temperature, [self.grammar.begin() for _ in prompts]
         rows = [
-            Row(prompt, Sampler.of(temperature, None, seed, key), self.most, begin(self.grammar.schema))
-            for prompt, key in zip(prompts, keys, strict=True)
+            Row(prompt, Sampler.of(temperature, None, seed, key), self.most, constraint)
+            for prompt, key, constraint in zip(prompts, keys, constraints, strict=True)
         ]
         trains = model.training
         model.eval()
@@ -187,7 +229,10 @@ class Rollouts:
         finally:
             model.train(trains)
             model.set_attn_implementation(TRAINING_ATTENTION)
-        return [[*row.tokens, local.tokenizer.eos_token_id] for row in rows]
+        written = [[*row.tokens, local.tokenizer.eos_token_id] for row in rows]
+        for tokens, constraint in zip(written, constraints, strict=True):
+            self.grammar.remember(tokens, constraint)
+        return written
 
 
 class Student(Designer):
