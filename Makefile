@@ -15,7 +15,7 @@ help:  ## list the targets
 
 lab: $(WARM)  ## serve both games on http://127.0.0.1:8000 (PORT=… for another), until Ctrl-C
 	@echo "edgeworth: starting the server. Open http://127.0.0.1:$(PORT)/ in a browser; sessions are kept in runs/sessions.sqlite."
-	@$(BIN)/edgeworth serve --port $(PORT)
+	@$(BIN)/edgeworth serve --port $(PORT) --warm llm
 
 demo: $(WARM)  ## play a commented bargaining episode and one step of a market
 	@echo "edgeworth: one bargaining episode, played and explained."

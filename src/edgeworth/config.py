@@ -163,6 +163,12 @@ def load_scenario(name: str) -> Mapping[str, Any]:
     return load_yaml(config_folder() / "scenarios" / f"{name}.yaml")
 
 
+def scenario_note(name: str) -> str:
+    """What a scenario's file says of itself in its first line."""
+    path = config_folder() / "scenarios" / f"{name}.yaml"
+    return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#").strip()
+
+
 def load_yaml(path: Path) -> Mapping[str, Any]:
     """A YAML file that holds a mapping."""
     try:

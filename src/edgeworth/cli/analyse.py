@@ -14,10 +14,7 @@ from edgeworth.cli.console import deliver, err
 from edgeworth.cli.situation import given_context
 from edgeworth.config import BargainingConfig
 from edgeworth.dialogues.wording import share_words
-from edgeworth.errors import InvalidContext, InvalidOption
-from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.best_response import best_response
-from edgeworth.games.bargaining.blind_plan import bayes_plan
+from edgeworth.evaluation.context_report import could_get
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.frontier import pareto_frontier, solutions
 from edgeworth.games.bargaining.vocabulary import Side
@@ -62,21 +59,7 @@ def analyse(
 def _bounds(context: Context, config: BargainingConfig) -> dict[str, Any]:
     """What the agent could get, by who opens: with the partner's utilities known, and without; or why that cannot be computed."""
     openers = [Side.AGENT, Side.PARTNER] if config.opens == "random" else [Side[config.opens.upper()]]
-    batch = BargainingBatch(config, 1)
-    found: dict[str, Any] = {}
-    for opener in openers:
-        entry = found[opener.name.lower()] = dict[str, Any]()
-        try:
-            entry["oracle"] = best_response(context, config, opener).value
-        except (InvalidOption, InvalidContext) as error:
-            entry["oracle_note"] = str(error)
-        try:
-            plan = bayes_plan(context, batch, int(opener))
-            offers = [{"act": offer.act.name, "share": offer.share} for offer in plan.offers]
-            entry["plan"] = {"value": plan.value, "offers": offers, "agrees": plan.agrees}
-        except (InvalidOption, InvalidContext) as error:
-            entry["plan_note"] = str(error)
-    return found
+    return {opener.name.lower(): could_get(context, config, opener) for opener in openers}
 
 
 def _page(context: Context, config: BargainingConfig, bounds: dict[str, Any]) -> Iterator[RenderableType]:

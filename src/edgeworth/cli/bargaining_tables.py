@@ -14,16 +14,9 @@ from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.best_response import best_response
 from edgeworth.games.bargaining.contexts import Context, Triple, rest_of
 from edgeworth.games.bargaining.frontier import Allocation, is_pareto, nash_product, pareto_frontier, solutions, valued
-from edgeworth.games.bargaining.history import Move
-from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, ITEM_NAMES, Outcome, Side
+from edgeworth.games.bargaining.vocabulary import BUDGET, ITEM_NAMES, Outcome, Side
 
 POINT_NAMES = {"nash": "Nash", "kalai_smorodinsky": "Kalai–Smorodinsky", "egalitarian": "egalitarian", "max_welfare": "max. welfare"}
-
-
-def share_for_agent(pool: Triple, move: Move) -> Triple:
-    """What a move that states a share would give to the agent, whoever made it."""
-    share = move.share or (0, 0, 0)
-    return share if move.side == AGENT else rest_of(pool, share)
 
 
 def context_table(context: Context, partner_known: bool) -> Table:

@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from edgeworth.cli.bargaining_tables import aftermath, context_table, share_for_agent
+from edgeworth.cli.bargaining_tables import aftermath, context_table
 from edgeworth.cli.console import out, print_json, print_page
 from edgeworth.cli.options import AsJson, Scenario, Seed
 from edgeworth.dialogues.wording import share_words
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.games.bargaining.blind_plan import Plan, bayes_plan
 from edgeworth.games.bargaining.contexts import Context
-from edgeworth.games.bargaining.history import Move
+from edgeworth.games.bargaining.history import Move, share_for_agent
 from edgeworth.games.bargaining.prior import partner_types, posterior
 from edgeworth.games.bargaining.vocabulary import AGENT, Act, Outcome, Side
 

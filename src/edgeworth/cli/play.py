@@ -12,7 +12,7 @@ from edgeworth.cli.console import err, out, print_json, print_page
 from edgeworth.cli.options import AsJson, Partner, Scenario, Settings, game_config
 from edgeworth.dialogues.wording import act_name, share_words
 from edgeworth.errors import IllegalAction, nearest
-from edgeworth.games.bargaining.history import Move
+from edgeworth.games.bargaining.history import Move, share_for_agent
 from edgeworth.games.bargaining.vocabulary import Act, Outcome, Side
 
 if TYPE_CHECKING:
@@ -76,8 +76,6 @@ def play(
 
 
 def _show_moves(screen: Console, moves: Sequence[Move], context: Context) -> None:
-    from edgeworth.cli.bargaining_tables import share_for_agent
-
     for move in moves:
         words = f"  [bold]{'You' if move.side == Side.AGENT else 'Partner'}[/]: {act_name(move.act)}"
         if move.share is not None:

@@ -83,9 +83,7 @@ def serve_command(
         log_requests=not quiet,
         **{name: value for name, value in given.items() if value is not None},
     )
-    serve(
-        settings, lambda address: err.print(f"edgeworth: serving on {address}; the start page has links. Stop with Ctrl-C.", soft_wrap=True)
-    )
+    serve(settings, lambda address: err.print(f"edgeworth: serving on {address}; open it in a browser. Stop with Ctrl-C.", soft_wrap=True))
 
 
 # Replaying

@@ -199,6 +199,10 @@ class Conversation:
         self.readings.append(Reading(side, judgement.act, share, judgement.confidence, evidence))
         return self.readings[-1]
 
+    def note_offer(self, side: Side, share: Triple) -> None:
+        """Take note of an offer that was made without words, as the offering side's own share."""
+        self._offers.append((side, self._seen_by(side, share)))
+
     def _view(self, side: Side) -> View:
         offers = [(who, self._seen_by(side, share)) for who, share in self._offers]
         mine, theirs = (tuple(share for who, share in offers if (who == side) == own) for own in (True, False))

@@ -22,6 +22,8 @@ from edgeworth.server.settings import LOCAL, ServerSettings
 
 OPEN = frozenset({"/", "/health", "/ready"})
 """Paths that need no token."""
+PAGE_FILES = "/page/"
+"""The files of the lab page need none either: the page asks for the token."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 REFUSED_SOCKET, LATER_SOCKET = 1008, 1013
 NETWORK_BITS = 64
@@ -82,7 +84,7 @@ class Access:
                 self._check_client(scope.get("client"))
             self._check_host(host)
             self._check_origin(scope, origin, host)
-            owner = LOCAL if scope["path"] in OPEN else self._owner(sent.get(b"authorization"))
+            owner = LOCAL if scope["path"] in OPEN or scope["path"].startswith(PAGE_FILES) else self._owner(sent.get(b"authorization"))
         except Refused as refused:
             return await _refuse(self._counted(refused, scope), scope, receive, send)
         scope.setdefault("state", {})["owner"] = owner

@@ -30,6 +30,8 @@ from edgeworth.server.monitoring import Metrics, Monitor, note
 from edgeworth.server.refusals import add_exception_handlers
 from edgeworth.server.routes_designers import add_designers
 from edgeworth.server.routes_games import auction_routes, bargaining_routes, session_routes
+from edgeworth.server.routes_lab import lab_routes
+from edgeworth.server.routes_negotiations import negotiation_routes
 from edgeworth.server.routes_openenv import add_openenv
 from edgeworth.server.routes_pages import page_routes
 from edgeworth.server.sessions import Sessions
@@ -67,7 +69,9 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     app.state.settings, app.state.sessions, app.state.metrics, app.state.running = settings, sessions, metrics, running
     app.include_router(auction_routes(sessions))
     app.include_router(bargaining_routes(sessions))
+    app.include_router(negotiation_routes(sessions))
     app.include_router(session_routes(sessions))
+    app.include_router(lab_routes())
     app.include_router(page_routes(settings, store, metrics, lambda: running.draining))
     add_designers(app, sessions, settings)
     add_sockets(app, sessions, settings)

@@ -1,4 +1,4 @@
-"""Pages and probes: the start page, the write-up, figures and data of runs, health, readiness and metrics."""
+"""Pages and probes: the write-up, figures and data of runs, health, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -41,11 +41,6 @@ def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draini
     """Pages, health, readiness and metrics."""
     drawn = DrawnFigures()
     router = APIRouter(tags=["pages"])
-
-    @router.get("/", operation_id="start", response_class=HTMLResponse, responses=problems(page=True))
-    async def start() -> Response:
-        """Where to go from here."""
-        return FileResponse(PAGES / "start.html", media_type="text/html", headers=HEADERS)
 
     @router.get("/blog.md", operation_id="write_up", response_class=Markdown, responses=problems(404, page=True))
     async def blog() -> Response:

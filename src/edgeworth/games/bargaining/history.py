@@ -8,9 +8,9 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.contexts import Triple, rest_of
 from edgeworth.games.bargaining.state import HISTORY_LINE
-from edgeworth.games.bargaining.vocabulary import Act
+from edgeworth.games.bargaining.vocabulary import AGENT, Act
 
 ACTS_WITH_SHARE = frozenset((int(Act.PROPOSE), int(Act.INSIST), int(Act.END)))
 
@@ -21,6 +21,12 @@ class Move(NamedTuple):
     side: int
     act: int
     share: Triple | None
+
+
+def share_for_agent(pool: Triple, move: Move) -> Triple:
+    """What a move that states a share would give to the agent, whoever made it."""
+    share = move.share or (0, 0, 0)
+    return share if move.side == AGENT else rest_of(pool, share)
 
 
 class History(Sequence[Move]):

@@ -1,0 +1,131 @@
+"""Requests and replies of the routes that the lab page needs beside the games: the catalog, and views of a negotiation."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from edgeworth.server.models import SessionId, Triple
+from edgeworth.server.models_designers import EXACT
+
+LONGEST_TEXT = 500
+SideName = Literal["agent", "partner"]
+
+
+class Named(BaseModel):
+    """A name that requests can use, and what it stands for."""
+
+    name: str
+    what: str
+
+
+class Scenario(Named):
+    """A named game."""
+
+    partner: str = Field(description="Its own partner, where a request names none.")
+    max_turns: int
+
+
+class Catalog(BaseModel):
+    """What this server offers."""
+
+    version: str
+    rules: dict[str, int] = Field(description="The version of each game's rules.")
+    scenarios: list[Scenario]
+    partners: list[Named]
+    providers: list[Named] = Field(description="Hint providers.")
+
+
+class ParseRequest(BaseModel):
+    """What the agent of a negotiation says next."""
+
+    model_config = EXACT
+
+    session_id: SessionId
+    text: str = Field(min_length=1, max_length=LONGEST_TEXT)
+
+
+class ParsedMove(BaseModel):
+    """A move, in the shape of an action."""
+
+    act_type: int
+    oA: Triple  # noqa: N815 - the published name
+
+
+class Parsed(BaseModel):
+    """How a sentence was understood."""
+
+    act: str | None = Field(description="The act that was read; null where the sentence is no move.")
+    share: Triple | None = Field(description="What the agent gets under it, where it says so.")
+    confidence: float
+    evidence: str | None = Field(description="What the split rests on (docs/dialogue_acts.md).")
+    action: ParsedMove | None = Field(description="To be posted to /bargaining/step as `action`; null where no legal move was read.")
+    words: str = Field(description="The move in words, or why there is none.")
+    steps: int = Field(description="The step of the session that it is for.")
+
+
+class SpokenMove(BaseModel):
+    """A move, with the sentence that its speaker might have said."""
+
+    side: SideName
+    act: str
+    share: Triple | None = Field(description="What the agent would get; null where the act states no share.")
+    sentence: str
+
+
+class Transcript(BaseModel):
+    """A negotiation as a conversation."""
+
+    moves: list[SpokenMove]
+    ending: str | None = Field(description="How it ended; null while it goes on.")
+
+
+class Division(BaseModel):
+    """A division of the pool: the agent's share, and its worth to both sides in points."""
+
+    share: Triple
+    mine: int
+    theirs: int
+
+
+class PathPoint(Division):
+    """An offer that was made."""
+
+    side: int
+    act: int
+
+
+class Whole(BaseModel):
+    """The pool and both sides' utilities."""
+
+    counts: Triple
+    my_utilities: Triple
+    partner_utilities: Triple
+    my_maximum: int
+    partner_maximum: int
+
+
+class CouldGet(BaseModel):
+    """What others get on average from this context, partner and opener; a note says why where that cannot be computed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    random: float = Field(description="An agent that plays random legal moves.")
+    plan: dict[str, Any] | None = Field(None, description="The best plan of an agent that does not know the partner's utilities.")
+    plan_note: str | None = None
+    oracle: float | None = Field(None, description="An agent that knows them.")
+    oracle_note: str | None = None
+
+
+class Analysis(BaseModel):
+    """A finished negotiation against everything that was possible."""
+
+    context: Whole
+    allocations: list[Division] = Field(description="Every pair of points that some division gives.")
+    frontier: list[Division] = Field(description="From the agent's best to the partner's.")
+    points: dict[str, Division] = Field(description="What bargaining theory singles out.")
+    path: list[PathPoint] = Field(description="The offers of both sides, in order.")
+    deal: Division | None
+    improvement: Division | None = Field(description="The division best for the agent that costs the partner nothing.")
+    could_get: CouldGet

@@ -1,0 +1,113 @@
+"""Negotiations in words, and measured, over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from running_servers import client_of, settings_in
+
+CONTEXT = {"counts": [2, 2, 2], "my_utilities": [3, 1, 1], "partner_utilities": [1, 3, 1]}
+OPENS = {"session_id": "s", "seed": 5, "opens": "partner", **CONTEXT}
+
+
+def parse(client: TestClient, text: str, session: str = "s") -> Any:
+    return client.post("/bargaining/parse", json={"session_id": session, "text": text}).json()
+
+
+def test_a_typed_offer_is_read_as_a_move_and_changes_nothing(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        read = parse(client, "I'll take both books and you keep the rest")
+        assert (read["act"], read["action"]) == ("PROPOSE", {"act_type": 0, "oA": [2, 0, 0]})
+        assert read["words"] == "PROPOSE: you get 2 books" and read["steps"] == 0
+        assert client.get("/bargaining/state", params={"session_id": "s"}).json()["steps"] == 0
+
+
+def test_assent_is_read_as_accepting_the_offer_that_the_partner_made_by_its_move(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        read = parse(client, "ok, deal")
+        assert read["action"] == {"act_type": 2, "oA": [0, 0, 0]} and read["share"] == [1, 1, 1]
+        made = client.post("/bargaining/step", json={"session_id": "s", "action": read["action"]}).json()
+        assert made["info"]["outcome"] == "AGENT_AGREED"
+
+
+def test_saying_ones_own_offer_again_insists(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        client.post("/bargaining/step", json={"session_id": "s", "action": {"act_type": 0, "oA": [2, 2, 2]}})
+        assert parse(client, "i want both books, both hats and both balls")["action"] == {"act_type": 1, "oA": [2, 2, 2]}
+
+
+@pytest.mark.parametrize("text", ["hello there", "deal"])
+def test_a_sentence_without_a_legal_move_says_so(tmp_path: Path, text: str) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json={**OPENS, "opens": "agent"})
+        read = parse(client, text)
+        assert read["action"] is None and read["words"]
+
+
+def test_a_transcript_has_a_sentence_for_every_move_and_the_same_one_again(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        client.post("/bargaining/step", json={"session_id": "s", "action": {"act_type": 0, "oA": [2, 2, 2]}})
+        said = client.get("/bargaining/transcript", params={"session_id": "s"}).json()
+        assert [(move["side"], move["share"]) for move in said["moves"]] == [
+            ("partner", [1, 1, 1]),
+            ("agent", [2, 2, 2]),
+            ("partner", [1, 1, 1]),
+        ]
+        assert all(move["sentence"] for move in said["moves"]) and said["ending"] is None
+        assert client.get("/bargaining/transcript", params={"session_id": "s"}).json() == said
+
+
+def test_an_analysis_is_told_only_when_the_negotiation_is_over(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        refused = client.get("/bargaining/analysis", params={"session_id": "s"})
+        assert (refused.status_code, refused.json()["code"]) == (409, "not_over") and "[1,3,1]" not in refused.text
+        client.post("/bargaining/reset", json={**OPENS, "session_id": "open", "truth": True})
+        assert client.get("/bargaining/analysis", params={"session_id": "open"}).status_code == 200
+
+
+def test_an_analysis_places_a_deal_among_what_was_possible(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        client.post("/bargaining/step", json={"session_id": "s", "action": {"act_type": 2, "oA": [0, 0, 0]}})
+        found = client.get("/bargaining/analysis", params={"session_id": "s"}).json()
+    assert found["deal"] == {"share": [1, 1, 1], "mine": 5, "theirs": 5}
+    assert found["points"]["nash"] == {"share": [2, 0, 1], "mine": 7, "theirs": 7}
+    assert found["improvement"] == {"share": [2, 0, 2], "mine": 8, "theirs": 6}
+    got = found["could_get"]
+    assert got["random"] < found["deal"]["mine"] < got["oracle"] == 8 and got["plan"]["here"] <= got["oracle"]
+    assert {(point["mine"], point["theirs"]) for point in found["frontier"]} <= {(p["mine"], p["theirs"]) for p in found["allocations"]}
+
+
+def test_what_cannot_be_computed_for_a_partner_says_why(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json={"session_id": "s", "seed": 5, "partner": "human_clone"})
+        client.post("/bargaining/step", json={"session_id": "s", "action": {"act_type": 3, "oA": [0, 0, 0]}})
+        found = client.get("/bargaining/analysis", params={"session_id": "s"}).json()["could_get"]
+    assert "human_clone" in found["oracle_note"] and found["plan_note"] and "oracle" not in found
+
+
+def test_nobody_reads_anothers_negotiation(tmp_path: Path) -> None:
+    tokens = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bob-here"))
+    alice, bob = ({"authorization": f"Bearer {token}"} for _, token in tokens)
+    with client_of(settings_in(tmp_path, tokens=tokens)) as client:
+        client.post("/bargaining/reset", json=OPENS, headers=alice)
+        body = {"session_id": "s", "text": "deal"}
+        assert client.post("/bargaining/parse", json=body, headers=alice).status_code == 200
+        assert client.post("/bargaining/parse", json=body, headers=bob).status_code == 404
+        for route in ("transcript", "analysis"):
+            assert client.get(f"/bargaining/{route}", params={"session_id": "s"}, headers=bob).status_code == 404
+
+
+def test_a_market_is_no_negotiation(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/reset", json={"session_id": "m"})
+        assert client.get("/bargaining/transcript", params={"session_id": "m"}).json()["code"] == "other_game"
