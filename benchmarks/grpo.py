@@ -74,7 +74,8 @@ def measured(settings: GRPOSettings, states: States) -> Clock:
 def run(model: str, completions: int, steps: int, seed: int, progress: Progress = silent) -> dict[str, Any]:
     """Measure both ways of writing completions."""
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    file = load_settings(config_folder() / "grpo_pocket.yaml", "grpo", {"model": model, "states": 4 * completions, "seed": seed})
+    changes = {"model": model, "states": 4 * completions, "seed": seed, "markets": {"players": ["policy"]}, "validation": {"episodes": 0}}
+    file = load_settings(config_folder() / "grpo_pocket.yaml", "grpo", changes)
     batch = min(completions, MOST_ON_DEVICE)
     optimization = dataclasses.replace(
         file.optimization, steps=steps + 1, batch=batch, accumulation=completions // batch, save_every=steps + 2

@@ -183,6 +183,15 @@ def quality_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def seconds_table(result: dict[str, Any]) -> str:
+    """The seconds of every entry."""
+    lines = ["| | seconds | quartiles |", "|---|---|---|"]
+    for entry in result["entries"].values():
+        low, high = entry["interquartile_range"]
+        lines.append(f"| {entry['label']} | {entry['median']:.3g} | {low:.3g} – {high:.3g} |")
+    return "\n".join(lines)
+
+
 def targets_table(result: dict[str, Any]) -> str:
     """What was measured against its target; a ratio without a target is only reported."""
     lines = ["| | measured | quartiles | target | met |", "|---|---|---|---|---|"]
@@ -545,7 +554,7 @@ def tables() -> dict[Path, dict[str, str]]:
     env, market, train, gpu = (_load(f"bench_{name}.json") for name in ("env", "market", "train", "gpu"))
     models, server, policy = _load("bench_llm.json"), _load("bench_server.json"), _load("policy_designer.json")
     negotiators, pocket, parsing = _load("negotiators.json"), _load("pocket.json"), _load("parsing.json")
-    trained = _load("designers.json")
+    trained, grpo = _load("designers.json"), _load("bench_grpo.json")
     cloning, playing, tournament, hinted = (
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
     )
@@ -574,6 +583,8 @@ def tables() -> dict[Path, dict[str, str]]:
             "gpu targets": targets_table(gpu),
             "language model rates": rates_table(models, tuple(models["entries"]), "replies"),
             "language model targets": targets_table(models),
+            "grpo seconds": seconds_table(grpo),
+            "grpo targets": targets_table(grpo),
             "server rates": server_table(server),
             "server targets": targets_table(server),
             "responsiveness": responsiveness_table(server),
