@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bargaining_table import AGREE, POOL, begun, begun_with, fixed, insist, propose, say
+from bargaining_table import AGREE, POOL, begun_with, fixed, insist, propose, say
 from edgeworth.agents.negotiators.exact import Bayes, Oracle
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import InvalidContext, InvalidOption
 from edgeworth.evaluation.episodes import play_episodes
-from edgeworth.games.bargaining import blind_plan
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.best_response import best_response
 from edgeworth.games.bargaining.blind_plan import bayes_plan
@@ -118,25 +117,10 @@ def plans_and_brute_force(offers: int, opens: Side, options: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("opens", SIDES)
 @pytest.mark.parametrize("options", PLAN_OPTIONS, ids=str)
-@pytest.mark.parametrize("offers", [0, 1])
-def test_the_best_single_offer_is_found_exactly(offers: int, options: dict[str, Any], opens: Side) -> None:
+@pytest.mark.parametrize("offers", [0, 1, 2])
+def test_the_best_offers_are_found_exactly(offers: int, options: dict[str, Any], opens: Side) -> None:
     found, best = plans_and_brute_force(offers, opens, options).T
     np.testing.assert_allclose(found, best, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("opens", SIDES)
-@pytest.mark.parametrize("options", [{}, {"reservation": (0.4, 0.0)}], ids=str)
-def test_the_best_pair_of_offers_is_found_exactly_where_time_and_insisting_cost_nothing(options: dict[str, Any], opens: Side) -> None:
-    found, best = plans_and_brute_force(2, opens, options).T
-    np.testing.assert_allclose(found, best, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("opens", SIDES)
-@pytest.mark.parametrize("options", PLAN_OPTIONS, ids=str)
-def test_a_pair_of_offers_is_never_far_from_the_best(options: dict[str, Any], opens: Side) -> None:
-    found, best = plans_and_brute_force(2, opens, options).T
-    assert (found <= best + 1e-9).all()
-    assert (found >= 0.94 * best).all() and found.mean() >= 0.995 * best.mean()
 
 
 @pytest.mark.parametrize(
@@ -495,12 +479,3 @@ def test_playing_the_best_response_to_the_random_partner_earns_its_value(options
         rewards[going] += part.reports["reward"]
     error = rewards.std() / np.sqrt(len(rewards))
     assert abs(rewards.mean() - best_response(context, config).value) < 3.5 * error
-
-
-@pytest.mark.parametrize("options", [{}, {"scenario": "walkaway"}, {"insist_price": 1.0}, {"max_count": 2, "min_count": 0}], ids=str)
-def test_merging_partner_types_that_accept_the_same_changes_no_plan(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = begun(12, seed=6, **options)
-    halves = [(Context(tuple(view[:3]), tuple(view[3:6]), (0, 0, 0)), slot % 2) for slot, view in enumerate(batch.views.tolist())]
-    merged = [bayes_plan(half, batch, opener) for half, opener in halves]
-    monkeypatch.setattr(blind_plan, "FEW_TYPES", 10**6)
-    assert [bayes_plan(half, batch, opener) for half, opener in halves] == merged

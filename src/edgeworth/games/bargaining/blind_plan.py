@@ -1,37 +1,38 @@
 """The best that a blind agent can do: a list of offers, made in turn until one is taken, and then AGREE.
 
 A partner with thresholds and a fixed counter-offer replies alike to every offer that it refuses, so an agent that cannot see its utilities
-learns nothing but the refusal itself, and its whole strategy is a list of offers. The value of such a plan is an average over the partner's
-possible utilities. `bayes_plan` searches for the best by inserting the most useful offer and then swapping until no single swap helps. Its
-value is computed exactly; that no plan is better is certain for one offer only, but the value is submodular in the set of offers, and
-tests compare with brute force.
+learns nothing but the refusal itself, and its whole strategy is a list of offers (`docs/blind_plan.md` has the proof). The value of
+such a plan is an average over the partner's possible utilities. `bayes_plan` finds the best by an exact search (`list_search.py`); where
+that would take too long it gives up, and the plan says by how much a better one could at most exceed it.
 
 Values are in points, in the units the environment pays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.compiled import Array, Int, Real, compiled, compiled_apart
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.bounds import check_threshold_partners, still_there, survival
 from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.frontier import all_shares
+from edgeworth.games.bargaining.list_search import best_list
 from edgeworth.games.bargaining.moves import BASIS_POINTS
+from edgeworth.games.bargaining.offer_lists import ROUNDING, Offers, list_total
 from edgeworth.games.bargaining.partners.program import KEEP_ALL, LEAVE_ONE, TIME_DEPENDENT, WALK_AWAY
 from edgeworth.games.bargaining.prior import partner_types, uniform_types
 from edgeworth.games.bargaining.vocabulary import BUDGET, Act
 
 SILENT_COUNTERS = (LEAVE_ONE, KEEP_ALL)
 """Counter-offers that depend on the pool alone and so betray nothing about the partner's utilities."""
-FEW_TYPES = 200
-"""Partner types that are not worth merging."""
+BEGINNINGS = 20_000
+"""How many beginnings of lists the search examines for each length before it gives up."""
 
 
 @dataclass(frozen=True)
@@ -44,110 +45,53 @@ class Offer:
 
 @dataclass(frozen=True)
 class Plan:
-    """Offers to make in turn until one is accepted; then AGREE, if `agrees`. `value` is what the plan is worth on average."""
+    """Offers to make in turn until one is accepted; then AGREE, if `agrees`."""
 
     offers: tuple[Offer, ...]
     agrees: bool
     value: float
-
-
-@compiled
-def continuation(plan: Array, length: Int, skip: Int, accepted: Array, gains: Array, costs: Array, last: Real, j: Int) -> Real:
-    """What the offers of a plan from position `skip` on are worth against one partner type."""
-    paid = 0.0
-    for position in range(skip, length):
-        paid += costs[position, plan[position]]
-        if accepted[j, plan[position]]:
-            return gains[position, plan[position]] - paid
-    return last - paid
-
-
-@compiled_apart
-def plan_value(plan: Array, length: Int, accepted: Array, weights: Array, gains: Array, costs: Array, last: Real) -> Real:
-    """The average of a plan over the partner types, each with its weight."""
-    total = 0.0
-    for j in range(accepted.shape[0]):
-        total += weights[j] * continuation(plan, length, 0, accepted, gains, costs, last, j)
-    return total / weights.sum()
-
-
-@compiled
-def best_replacement(
-    plan: Array, length: Int, position: Int, accepted: Array, weights: Array, gains: Array, costs: Array, last: Real, scores: Array
-) -> Int:
-    """The offer that does best at one position of a plan while the others stay; `scores` is room for one number per offer."""
-    scores[:] = 0.0
-    for j in range(accepted.shape[0]):
-        taken_before = False
-        for earlier in range(position):
-            taken_before = taken_before or accepted[j, plan[earlier]]
-        if taken_before:
-            continue
-        later = continuation(plan, length, position + 1, accepted, gains, costs, last, j)
-        for i in range(accepted.shape[1]):
-            scores[i] += weights[j] * ((gains[position, i] if accepted[j, i] else later) - costs[position, i])
-    return scores.argmax()
-
-
-@compiled_apart
-def search_plan(length: Int, accepted: Array, weights: Array, gains: Array, costs: Array, last: Real, plan: Array) -> Real:
-    """Fill a plan offer by offer, then swap single offers until none improves it; returns its value."""
-    scores = np.empty(accepted.shape[1])
-    trial = plan.copy()
-    for filled in range(length):
-        best, best_position, best_offer = -np.inf, 0, np.int64(0)
-        for position in range(filled + 1):
-            trial[:position] = plan[:position]
-            trial[position + 1 : filled + 1] = plan[position:filled]
-            trial[position] = best_replacement(trial, filled + 1, position, accepted, weights, gains, costs, last, scores)
-            value = plan_value(trial, filled + 1, accepted, weights, gains, costs, last)
-            if value > best:
-                best, best_position, best_offer = value, position, trial[position]
-        for position in range(filled, best_position, -1):
-            plan[position] = plan[position - 1]
-        plan[best_position] = best_offer
-    value = plan_value(plan, length, accepted, weights, gains, costs, last)
-    improved = True
-    while improved:
-        improved = False
-        for position in range(length):
-            old = plan[position]
-            plan[position] = best_replacement(plan, length, position, accepted, weights, gains, costs, last, scores)
-            new_value = plan_value(plan, length, accepted, weights, gains, costs, last)
-            if new_value > value + 1e-12:
-                value, improved = new_value, True
-            else:
-                plan[position] = old
-    return value
+    """What the plan is worth on average."""
+    gap: float = 0.0
+    """How much more another plan could at most be worth; 0 where this one is proved to be the best."""
 
 
 @dataclass(frozen=True)
 class _Candidates:
-    """Every offer worth considering, act and share, and which partner types accept it."""
+    """Every offer worth considering, and which partner types accept it; offers that the same types accept are alternatives."""
 
     acts: NDArray[np.int64]
     shares: NDArray[np.int64]
-    accepted: NDArray[np.bool_]
+    alternatives: NDArray[np.int64]
+    """The offers, alternatives side by side."""
+    starts: NDArray[np.int64]
+    """Where each group of alternatives begins."""
+    first: NDArray[np.int64]
+    takers: NDArray[np.int16]
+    weights: NDArray[np.float64]
 
-    @cached_property
-    def merged(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Who accepts what, with types that accept the same offers merged, and how many types each row stands for."""
-        rows, numbers = np.unique(self.accepted, axis=0, return_counts=True)
-        return rows, numbers.astype(np.float64)
+    def best(self, worths: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Of each group of alternatives the offer that is worth most."""
+        sorted_worths = worths[self.alternatives]
+        highest = np.repeat(np.maximum.reduceat(sorted_worths, self.starts), np.diff(self.starts, append=len(worths)))
+        places = np.flatnonzero(sorted_worths == highest)
+        return np.asarray(self.alternatives[places[np.searchsorted(places, self.starts)]])
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """A blind plan as numbers: what each offer pays and costs at each position, and what the end pays."""
+    """A blind plan as numbers: the offers with what each pays and costs at each position, and what the end pays."""
 
-    shares: NDArray[np.int64]
     acts: NDArray[np.int64]
-    accepted: NDArray[np.bool_]
-    weights: NDArray[np.float64]  # how many partner types each row of `accepted` stands for
-    gains: NDArray[np.float64]
-    costs: NDArray[np.float64]
+    shares: NDArray[np.int64]
+    offers: Offers
     lasts: NDArray[np.float64]  # value of stopping after this many refused offers
     agrees: NDArray[np.bool_]  # whether stopping there means AGREE rather than walking away or running out of time
+    grain: float  # totals are multiples of it, where it is not 0
+
+    def value(self, plan: NDArray[np.int64]) -> float:
+        """What a list of offers is worth on average."""
+        weights = self.offers.weights
+        return float(list_total(self.offers, plan, len(plan), self.lasts[len(plan)], np.empty(len(weights)))) / float(weights.sum())
 
 
 def offer_limit(batch: BargainingBatch, opener: int) -> int:
@@ -171,12 +115,13 @@ def bayes_plan(context: Context, batch: BargainingBatch, opener: int, offers: in
     """
     check_silent_partner(batch)
     problem = _plan_problem(context, batch, opener)
-    lengths = range(len(problem.lasts)) if offers is None else [offers]
     if offers is not None and not 0 <= offers < len(problem.lasts):
         raise InvalidOption(f"A plan of {offers} offers does not fit; expected 0 to {len(problem.lasts) - 1}.")
-    best, value = max((_best_of_length(problem, n) for n in lengths), key=lambda found: found[1])
+    best, gap = _best_of_lengths(problem, _useful_lengths(problem) if offers is None else [offers])
+    if offers is None:
+        best = _without_idle_offers(problem, best)
     offers_made = tuple(Offer(Act(int(problem.acts[i])), triple_of(problem.shares[i])) for i in best)
-    return Plan(offers_made, bool(problem.agrees[len(best)]), value)
+    return Plan(offers_made, bool(problem.agrees[len(best)]), problem.value(best), gap)
 
 
 def acceptance_chances(plan: Plan, context: Context, batch: BargainingBatch) -> tuple[float, ...]:
@@ -204,20 +149,46 @@ def check_silent_partner(batch: BargainingBatch) -> None:
         )
 
 
-def _best_of_length(problem: _Problem, length: int) -> tuple[NDArray[np.int64], float]:
-    """The best plan of so many offers, as their numbers, and its value."""
-    plan = np.zeros(max(length, 1), np.int64)
-    value = search_plan(length, problem.accepted, problem.weights, problem.gains, problem.costs, problem.lasts[length], plan)
-    return plan[:length], float(value)
+def _useful_lengths(problem: _Problem) -> list[int]:
+    """The lengths among which the best is: not one that a longer list, which ends no worse, can match by repeating an offer."""
+    lasts = problem.lasts
+    return [length for length in range(len(lasts)) if length == 0 or not (lasts[length + 1 :] >= lasts[length]).any()]
+
+
+def _best_of_lengths(problem: _Problem, lengths: Sequence[int]) -> tuple[NDArray[np.int64], float]:
+    """The best plan of any of these lengths, as numbers of offers, and how much more another could be worth."""
+    offers, weight = problem.offers, float(problem.offers.weights.sum())
+    alike = bool((offers.gains == offers.gains[:1]).all()) and not offers.costs.any()
+    best, known, bound = np.zeros(0, np.int64), -np.inf, -np.inf
+    for length in lengths:
+        plan, last = np.zeros(length, np.int64), float(problem.lasts[length])
+        total = most = last * weight
+        if length > 0:
+            total, most = best_list(offers, length, last, alike, problem.grain, known, plan, BEGINNINGS)
+        bound = max(bound, most)
+        if total > known + ROUNDING * abs(known) or known == -np.inf:
+            best, known = plan, total
+    gap = (bound - known) / weight
+    return best, gap if bound > known + max(ROUNDING * abs(known), problem.grain * (1 - ROUNDING)) else 0.0
+
+
+def _without_idle_offers(problem: _Problem, plan: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The plan without offers that gain nothing."""
+    for position in reversed(range(len(plan))):
+        shorter = np.delete(plan, position)
+        if problem.value(shorter) >= problem.value(plan) * (1 - ROUNDING):
+            plan = shorter
+    return plan
 
 
 def _plan_problem(context: Context, batch: BargainingBatch, opener: int) -> _Problem:
     """A blind plan as numbers, with discount, sudden end and the price of insisting by turn."""
     rules = batch.rules[0]
     candidates = _candidates(context, batch)
-    acts, shares = candidates.acts, candidates.shares
     scale = BUDGET / max(context.my_maximum, 1) if batch.config.normalize else 1.0
-    worths = scale * (shares @ np.array(context.my_utilities)).astype(np.float64)
+    worths = scale * (candidates.shares @ np.array(context.my_utilities)).astype(np.float64)
+    chosen = candidates.best(worths)
+    acts, shares, worths = candidates.acts[chosen], candidates.shares[chosen], worths[chosen]
     nothing = float(rules["reservation"][0]) * scale * context.my_maximum
     limit = offer_limit(batch, opener)
     gains, costs = np.empty((limit, len(shares))), np.zeros((limit, len(shares)))
@@ -227,39 +198,47 @@ def _plan_problem(context: Context, batch: BargainingBatch, opener: int) -> _Pro
         gains[position] = heard * rules["discount_at"][turn + 2] * worths + (1.0 - heard) * nothing
         costs[position] = float(survival(rules, turn)) * rules["insist_price"] * (acts == Act.INSIST)
     lasts, agrees = _endings(batch, opener, limit, scale * _counter_points(context, batch), nothing)
-    return _Problem(shares, acts, *_rows(candidates, gains, costs, lasts), gains, costs, lasts, agrees)
-
-
-def _rows(candidates: _Candidates, *numbers: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Which partner types accept what, with weights; many are merged where all numbers are whole, so that sums stay exact."""
-    if len(candidates.accepted) > FEW_TYPES and all((array == np.rint(array)).all() for array in numbers):
-        return candidates.merged
-    return candidates.accepted, np.ones(len(candidates.accepted))
+    whole = not costs.any() and all(np.allclose(array / scale, np.rint(array / scale), rtol=0, atol=1e-9) for array in (gains, lasts))
+    offers = Offers(candidates.first, candidates.takers, candidates.weights, gains, costs)
+    return _Problem(acts, shares, offers, lasts, agrees, scale if whole else 0.0)
 
 
 def _candidates(context: Context, batch: BargainingBatch) -> _Candidates:
     """The offers for a context; for uniform contexts they depend on the pool alone and are laid out once."""
-    partner, free = batch.partners[0], float(batch.rules[0]["insist_price"]) == 0.0
+    partner, priced = batch.partners[0], float(batch.rules[0]["insist_price"]) > 0.0
     thresholds = int(partner["accept_insist"][0]), int(partner["accept"][0])
     if batch.rules[0]["from_table"]:
-        return _laid_out(context.counts, partner_types(context, batch), *thresholds, free)
-    return _uniform_candidates(context.counts, batch.config.normalize, *thresholds, free)
+        return _laid_out(context.counts, partner_types(context, batch), *thresholds, priced)
+    return _uniform_candidates(context.counts, batch.config.normalize, *thresholds, priced)
 
 
-@lru_cache(maxsize=1024)
-def _uniform_candidates(counts: Triple, normalize: bool, firm: int, plain: int, free: bool) -> _Candidates:
-    return _laid_out(counts, uniform_types(counts, normalize), firm, plain, free)
+@lru_cache(maxsize=256)
+def _uniform_candidates(counts: Triple, normalize: bool, firm: int, plain: int, priced: bool) -> _Candidates:
+    return _laid_out(counts, uniform_types(counts, normalize), firm, plain, priced)
 
 
-def _laid_out(counts: Triple, types: NDArray[np.int64], firm: int, plain: int, free: bool) -> _Candidates:
-    """Every share with INSIST, and with PROPOSE too where insisting has its price or is not always the better way to say it."""
+def _laid_out(counts: Triple, types: NDArray[np.int64], firm: int, plain: int, priced: bool) -> _Candidates:
+    """Every share, with INSIST where that is accepted more readily and free, with PROPOSE where it is not, else with both."""
     shares, pool = all_shares(counts), np.array(counts, np.int64)
-    insist, propose = (_acceptance(shares, pool, types, threshold) for threshold in (firm, plain))
-    insisting = np.full(len(shares), int(Act.INSIST))
-    if free and bool((insist | ~propose).all()):
-        return _Candidates(insisting, shares, insist)
-    acts = np.concatenate([insisting, np.full(len(shares), int(Act.PROPOSE))])
-    return _Candidates(acts, np.concatenate([shares, shares]), np.concatenate([insist, propose], axis=1))
+    both = priced and firm < plain
+    ways = [(Act.INSIST, firm)] * (firm < plain or (firm == plain and not priced)) + [(Act.PROPOSE, plain)] * (firm > plain or priced)
+    acts = np.repeat([int(act) for act, _ in ways], len(shares))
+    accepted = np.concatenate([_acceptance(shares, pool, types, threshold) for _, threshold in ways], axis=1)
+    columns, groups, _ = _distinct(np.concatenate([accepted, (acts == Act.INSIST)[None] & both]).T)
+    rows, _, weights = _distinct(accepted[:, columns])
+    offer, taker = np.nonzero(accepted[np.ix_(rows, columns)].T)
+    alternatives = np.argsort(groups, kind="stable")
+    starts, first = np.searchsorted(groups[alternatives], np.arange(len(columns))), np.searchsorted(offer, np.arange(len(columns) + 1))
+    every_share = np.concatenate([shares] * len(ways))
+    return _Candidates(acts, every_share, alternatives, starts, first, taker.astype(np.int16), weights.astype(np.float64))
+
+
+def _distinct(table: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct rows of a table: where each occurs first, which of them each row is, and how often each occurs."""
+    packed = np.ascontiguousarray(np.packbits(table, axis=1))
+    keys = packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
+    _, places, groups, numbers = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    return places, groups, numbers
 
 
 def _endings(
@@ -279,7 +258,7 @@ def _endings(
 
 def _acceptance(shares: NDArray[np.int64], counts: NDArray[np.int64], types: NDArray[np.int64], threshold: int) -> NDArray[np.bool_]:
     """Which partner types (rows) accept which of the agent's shares (columns) at a threshold, in basis points of their maximum."""
-    left, maximum = types @ (counts - shares).T, types @ counts
+    left, maximum = types.astype(np.float64) @ (counts - shares).T.astype(np.float64), types @ counts  # whole numbers, as floats for speed
     return np.asarray(left * BASIS_POINTS >= threshold * maximum[:, None])
 
 
