@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +235,24 @@ def test_a_run_is_not_begun_twice_and_not_continued_before_it_began(qwen: Path, 
         train_sft(sft(qwen), tmp_path / "run", "a command", device="cpu")
     with pytest.raises(InvalidOption, match="no checkpoint to continue from"):
         train_sft(sft(qwen), tmp_path / "run", "a command", resume=True, device="cpu")
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from edgeworth.training.designer.sft import train_sft
+from tests.training.designer.test_training import sft
+
+most = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+train_sft(sft(sys.argv[1]), Path(sys.argv[3]), "a command", device="cpu")
+"""
+
+
+@pytest.mark.parametrize("most", [30_000, 200_000], ids=["the weights do not fit", "the optimizer does not fit"])
+def test_a_full_disk_is_one_sentence(most: int, qwen: Path, tmp_path: Path) -> None:
+    root = str(Path(__file__).resolve().parents[3])
+    words = [sys.executable, "-c", FULL_DISK, str(qwen), str(most), str(tmp_path / "run")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=root, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    last = done.stderr.strip().splitlines()[-1]
+    assert "RunStopped" in last and "cannot be written" in last and "Make room" in last, done.stderr[-2_000:]

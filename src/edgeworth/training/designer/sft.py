@@ -49,7 +49,7 @@ def train_sft(
         raise MissingExtra("Supervised fine-tuning", "trl and datasets", "designer") from error
     from edgeworth.training.designer.constrained import Rollouts, Student
     from edgeworth.training.designer.models import base_of, load_student
-    from edgeworth.training.designer.stage import common_arguments, open_run, run_trainer, save_model
+    from edgeworth.training.designer.stage import common_arguments, open_run, run_trainer, save_model, without_dataset_bars
     from edgeworth.training.designer.validation import Validation
 
     found = find(settings.model, settings.revision)
@@ -70,13 +70,14 @@ def train_sft(
         eval_steps=use.save_every,
         per_device_eval_batch_size=use.batch,
     )
-    trainer = SFTTrainer(
-        model=model,
-        args=arguments,
-        train_dataset=Dataset.from_list(taught),
-        eval_dataset=Dataset.from_list(held_out),
-        processing_class=tokenizer,
-    )
+    with without_dataset_bars():
+        trainer = SFTTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=Dataset.from_list(taught),
+            eval_dataset=Dataset.from_list(held_out),
+            processing_class=tokenizer,
+        )
     validation = Validation(student, settings.validation, folder)
     run_trainer(trainer, folder, log, progress, resume, validation)
     return save_model(trainer, tokenizer, log, "sft", settings, command, {"pairs": len(taught), "kept_step": validation.best_step})

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState
 
 from edgeworth.errors import InvalidOption
@@ -32,6 +34,8 @@ from edgeworth.training.run_loop import Stop, stopping_gracefully
 
 NAMES = {"num_tokens": "tokens", "completions/mean_length": "completion_length", "frac_reward_zero_std": "equal_groups"}
 """Metrics of TRL under plainer names."""
+TORCH_WRITER = "inline_container"
+"""Where torch complains when a file cannot be written."""
 REWARD_MEAN = re.compile(r"rewards/(\w+)/mean")
 LEFT_OUT = re.compile(r"epoch|total_flos|train_.*|eval_(runtime|samples_per_second|steps_per_second|num_tokens)|clip_ratio/(low|high)_.*")
 
@@ -140,11 +144,39 @@ def run_trainer(trainer: Any, folder: Path, log: RunLog | None, progress: Progre
             history = History(log, progress, float(log.lines[-1]["seconds"]) if log.lines else 0.0)
             trainer.add_callback(history)
             trainer.add_callback(validation.reporting_to(history.add, progress))
-        with writing(folder), without_bars():
+        with saving(folder), without_bars():
             trainer.train(resume_from_checkpoint=str(last_checkpoint(folder)) if resume else None)
         if stop.signal is not None and trainer.state.global_step < trainer.state.max_steps:
             stop.leave()
         validation.restore_best()
+
+
+@contextmanager
+def saving(folder: Path) -> Iterator[None]:
+    """While inside, what cannot be written is reported as such, whichever library was writing."""
+    with writing(folder):
+        try:
+            yield
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
+        except RuntimeError as error:
+            if TORCH_WRITER in str(error):
+                raise OSError(f"torch could not write a file: {error}") from error
+            raise
+
+
+@contextmanager
+def without_dataset_bars() -> Iterator[None]:
+    """Preparing a dataset is short; it draws no bars."""
+    import datasets
+
+    shown = not datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            datasets.enable_progress_bars()
 
 
 def save_model(
@@ -161,7 +193,7 @@ def save_model(
         return {}
     folder, model = log.folder / MODEL, trainer.accelerator.unwrap_model(trainer.model)
     counts = parameter_counts(model)
-    with writing(folder):
+    with saving(folder):
         save_weights(model, folder)
         tokenizer.save_pretrained(folder)
     card = {
