@@ -12,7 +12,8 @@ from table import GAME, PATIENCE, act, lay_out, lines, result, sit_down
 
 from running_servers import served, served_in_thread
 
-SCREENS = {"/": "#version", "/#/about": "h1", f"{GAME}&moves=P2.1.2": ".chat .they", f"{GAME}&moves=I2.0.0": ".frontier"}
+MARKET = "/#/market?stage=3&seed=8&reveal=1&steps=1010110-0.2-0.5-0.5-0"
+SCREENS = {"/": "#version", "/#/about": "h1", f"{GAME}&moves=P2.1.2": ".chat .they", f"{GAME}&moves=I2.0.0": ".frontier", MARKET: ".ladder"}
 """Addresses, and what shows that the screen is there."""
 
 

@@ -34,6 +34,7 @@ from edgeworth.server.routes_lab import lab_routes
 from edgeworth.server.routes_negotiations import negotiation_routes
 from edgeworth.server.routes_openenv import add_openenv
 from edgeworth.server.routes_pages import page_routes
+from edgeworth.server.routes_sales import sales_routes
 from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import ServerSettings, settings_of_environment
 from edgeworth.server.sockets import add_sockets
@@ -68,6 +69,7 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     )
     app.state.settings, app.state.sessions, app.state.metrics, app.state.running = settings, sessions, metrics, running
     app.include_router(auction_routes(sessions))
+    app.include_router(sales_routes(sessions))
     app.include_router(bargaining_routes(sessions))
     app.include_router(negotiation_routes(sessions))
     app.include_router(session_routes(sessions))

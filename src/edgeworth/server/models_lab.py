@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from edgeworth.games.auction.action import DaedalusAction
 from edgeworth.server.models import SessionId, Triple
 from edgeworth.server.models_designers import EXACT
 
@@ -129,3 +130,72 @@ class Analysis(BaseModel):
     deal: Division | None
     improvement: Division | None = Field(description="The division best for the agent that costs the partner nothing.")
     could_get: CouldGet
+
+
+class BidMade(BaseModel):
+    """A bid per unit of quality."""
+
+    seat: int = Field(description="Whose it is, from 0; of a false name, its owner.")
+    amount: float
+    value: float = Field(description="What a unit of quality is worth to the bidder; 0 for a false name.")
+    role: Literal["own", "designee", "cover", "cheat", "false name"]
+    is_void: bool = Field(description="Below the reserve.")
+
+
+class LotSold(BaseModel):
+    """What became of a lot. Money, not per unit of quality."""
+
+    lot: int
+    quality: float
+    winner: BidMade | None
+    payment: float
+    fate: Literal["kept", "withdrawn", "unsold"]
+    worth: float
+    collapsed: bool = Field(description="Whether the winner's value fell after the hammer.")
+    charge: float = Field(description="What withdrawing cost.")
+    taker: int | None = Field(description="Who holds it in the end.")
+    paid: float
+
+
+class FineImposed(BaseModel):
+    """A fine, right or wrong."""
+
+    seat: int
+    amount: float
+    charge: Literal["collusion", "shilling"]
+    deserved: bool
+
+
+class SaleHeld(BaseModel):
+    """One sale: who came, who bid what, what became of the lots, and its story in sentences."""
+
+    number: int = Field(description="Of the episode's sales, from 1.")
+    types: list[str] = Field(description="The type of every bidder, by seat.")
+    demand: float
+    reserve: float
+    stayed_away: list[int]
+    kept_out: list[int] = Field(description="Wanted to come and were screened out.")
+    bids: list[BidMade] = Field(description="Best first.")
+    awards: list[LotSold]
+    ring: dict[str, Any]
+    shills: list[BidMade]
+    uplift: float
+    kickback: float
+    fines: list[FineImposed]
+    welfare: float
+    first_best: float
+    profit: float
+    competitive_profit: float
+    story: list[str]
+
+
+class StepHeld(BaseModel):
+    """A step of the designer's, sale by sale; its scores are further fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    step: int
+    mechanism: DaedalusAction
+    profit: float
+    competitive_profit: float
+    sales: list[SaleHeld]

@@ -10,8 +10,9 @@ import { bargainScreen } from "./bargain.js";
 import { button, h, problem, show } from "./dom.js";
 import { aboutScreen, homeScreen } from "./home.js";
 import { parseHash } from "./link.js";
+import { marketScreen } from "./market.js";
 
-const SCREENS = { home: homeScreen, bargain: bargainScreen, about: aboutScreen };
+const SCREENS = { home: homeScreen, bargain: bargainScreen, market: marketScreen, about: aboutScreen };
 const main = document.getElementById("main");
 let catalog = null;
 let current = { name: null, screen: null };

@@ -20,7 +20,7 @@ export class Chat {
   /** `understood` is called with the share that a typed sentence asks for. */
   constructor(game, understood) {
     Object.assign(this, { game, understood, reading: null, asking: null });
-    this.list = h("ol", { class: "chat", "aria-live": "polite" });
+    this.list = h("ol", { class: "chat", "aria-live": "polite", "aria-label": "What was said", tabindex: 0 });
     this.field = h("input", { id: "say", autocomplete: "off", maxlength: 500, placeholder: "I'll take the books and you keep the rest", on: { input: () => this.drop(), keydown: (event) => event.key === "Escape" && this.drop() } });
     this.read = h("div", { class: "reading", role: "status" });
     this.send = h("button", {}, "Say it");

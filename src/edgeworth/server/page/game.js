@@ -6,17 +6,13 @@
  */
 
 import { get, post } from "./api.js";
+import { LOST, Work } from "./work.js";
 
-const REOPENED = new Set(["unknown_session", "other_game", "other_rules", "episode_over", "conflict"]);
-
-export class Game {
-  /** `changed` is called whenever there is something new to show. */
+export class Game extends Work {
   constructor(changed) {
-    this.changed = changed;
-    this.session = `page-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16).padStart(8, "0")).join("")}`;
+    super(changed);
     this.settings = {};
     this.forget();
-    this.task = null;
   }
 
   forget() {
@@ -42,7 +38,7 @@ export class Game {
       try {
         await this.step(action, signal);
       } catch (error) {
-        if (!REOPENED.has(error.code)) throw error;
+        if (!LOST.has(error.code)) throw error;
         await this.replay(wanted, signal); // the session is gone or elsewhere
       }
       await this.read(signal);
@@ -63,22 +59,6 @@ export class Game {
   /** The move that a provider of hints suggests. */
   hint(provider, signal) {
     return post("bargaining/hint", { session_id: this.session, provider }, signal);
-  }
-
-  async work(words, doing, retry) {
-    this.task?.abort();
-    const task = (this.task = new AbortController());
-    Object.assign(this, { busy: words, error: null, retry: null });
-    this.changed();
-    try {
-      await doing(task.signal);
-    } catch (error) {
-      if (task.signal.aborted) return;
-      Object.assign(this, { error, retry });
-    }
-    if (this.task !== task) return;
-    this.busy = "";
-    this.changed();
   }
 
   async replay(moves, signal) {

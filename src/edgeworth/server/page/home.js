@@ -4,24 +4,29 @@
 
 import { address } from "./api.js";
 import { h } from "./dom.js";
+import { mechanismsText } from "./link.js";
+import { OPEN_RULES } from "./mechanism.js";
+
+/** A second-price sale in which rings are legal, as addresses write it. */
+const RIGGED = mechanismsText([OPEN_RULES]);
 
 /** What the lab is, in one sentence, and where to begin. */
 export function homeScreen(main) {
   main.append(
-    h("p", { class: "lead" }, "Two people divide a pool. Neither knows what it is worth to the other."),
+    h("h1", { class: "lead" }, "Bidders are rigging a market: change its rules. Then strike a deal with somebody who hides what they want."),
     h("div", { class: "two" },
+      h("section", { class: "panel" },
+        h("h2", {}, "Stop a ring"),
+        h("p", {}, "Eight bidders come to five sales a day. Rings are legal here, so they agree beforehand who wins, and the seller gets a seventh of what competition would pay. Press “Fine cover bids on proof”, run a step, and see what becomes of the ring."),
+        h("div", { class: "row" },
+          h("a", { class: "button main", href: `#/market?stage=3&seed=8&reveal=1&steps=${RIGGED}~${RIGGED}` }, "See the ring at work"),
+          h("a", { class: "button", href: "#/market?stage=4" }, "Design a market of your own"))),
       h("section", { class: "panel" },
         h("h2", {}, "Strike a deal"),
         h("p", {}, "Books, hats and balls are on the table, and your partner wants some of them. Offer, insist, agree or walk away, by clicking or in plain English. Afterwards you see what your partner wanted, and what was left on the table."),
         h("div", { class: "row" },
           h("a", { class: "button main", href: "#/bargain?scenario=lewis&partner=self_play&seed=11" }, "Bargain with the trained agent"),
-          h("a", { class: "button", href: "#/bargain?scenario=lewis&partner=heuristic&seed=7&watch=bayes" }, "Watch one"))),
-      h("section", { class: "panel" },
-        h("h2", {}, "What you will meet"),
-        h("ul", { class: "plain" },
-          h("li", {}, h("strong", {}, "Partners "), "from a simple rule to networks trained by self-play and on human dialogues."),
-          h("li", {}, h("strong", {}, "Hints "), "of a random player, of the exact Bayes plan, of a trained expert and of a language model, side by side."),
-          h("li", {}, h("strong", {}, "The frontier "), "of all divisions that could not be improved for one side without hurting the other, with your offers on it.")))));
+          h("a", { class: "button", href: "#/bargain?scenario=lewis&partner=heuristic&seed=7&watch=bayes" }, "Watch one")))));
   return {};
 }
 

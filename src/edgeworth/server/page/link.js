@@ -1,5 +1,6 @@
 /**
- * The page's state in its address: `#/bargain?scenario=classic&seed=41&moves=P2.1.0~A`. A link reproduces the game to the last move.
+ * The page's state in its address: `#/bargain?scenario=classic&seed=41&moves=P2.1.0~A`. A link reproduces the game to the last move. A market's
+ * address has its mechanisms, each as two digits (format, ring policy), five bits (what is published) and four numbers: `1300110-0.2-1-1-3`.
  */
 
 const LETTERS = "PIADE";
@@ -32,4 +33,34 @@ export function movesOf(text) {
     moves.push({ act_type: LETTERS.indexOf(match[1]), oA: stated ? match.slice(2).map(Number) : [0, 0, 0] });
   }
   return moves;
+}
+
+const FORMATS = ["first_price", "second_price", "vcg"];
+const POLICIES = ["allow", "restrict", "penalize_suspected", "penalize_confirmed"];
+const FLAGS = ["reveal_reserve", "reveal_competing_bids", "reveal_winner_identity", "reveal_clearing_price", "reveal_bid_distribution"];
+const NUMBERS = ["reserve_price", "shill_penalty", "withdrawal_penalty", "collusion_penalty"];
+
+/** A mechanism whose numbers fit into an address. */
+export function rounded(mechanism) {
+  return { ...mechanism, ...Object.fromEntries(NUMBERS.map((name) => [name, Number(mechanism[name].toFixed(3))])) };
+}
+
+/** Mechanisms as text. */
+export function mechanismsText(mechanisms) {
+  return mechanisms.map((each) => [`${FORMATS.indexOf(each.auction_type)}${POLICIES.indexOf(each.coalition_policy)}${FLAGS.map((name) => (each[name] ? 1 : 0)).join("")}`, ...NUMBERS.map((name) => each[name])].join("-")).join("~");
+}
+
+/** The mechanisms behind such a text; what is not a mechanism ends the list. */
+export function mechanismsOf(text) {
+  const found = [];
+  for (const part of (text ?? "").split("~").filter(Boolean)) {
+    const match = /^([0-2])([0-3])([01]{5})-([\d.]+)-([\d.]+)-([\d.]+)-([\d.]+)$/.exec(part);
+    const numbers = match ? match.slice(4).map(Number) : [NaN];
+    if (numbers.some(Number.isNaN)) break;
+    found.push({
+      auction_type: FORMATS[match[1]], coalition_policy: POLICIES[match[2]], ...Object.fromEntries(FLAGS.map((name, place) => [name, match[3][place] === "1"])),
+      ...Object.fromEntries(NUMBERS.map((name, place) => [name, numbers[place]])),
+    });
+  }
+  return found;
 }

@@ -1,0 +1,96 @@
+"""The auction floor of the lab page, played in a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from table import PATIENCE
+
+LEGAL_RING = "1010110-0.2-0.5-0.5-0"
+MARKET = "/#/market?stage=3&seed=8"
+
+
+def open_floor(tab: Any, link: str = MARKET) -> None:
+    tab.goto(link)
+    tab.locator('[data-key="run"]:enabled, [data-key="new"].main').first.wait_for(timeout=PATIENCE)
+
+
+def run_step(tab: Any, number: int) -> None:
+    tab.get_by_role("button", name=f"Run step {number} of").click()
+    tab.get_by_role("heading", name=f"Step {number}, sale 1 of 5").wait_for(timeout=PATIENCE)
+
+
+def test_a_rigged_market_is_mended_by_fines_on_proof(tab: Any) -> None:
+    tab.goto("/")
+    tab.get_by_role("link", name="See the ring at work").click()
+    tab.get_by_text("ring of 8: rigs").wait_for(timeout=PATIENCE)
+    assert tab.locator(".tile.whole strong").inner_text() == "0.16"
+    tab.get_by_role("button", name="Fine cover bids on proof").click()
+    assert "Rings are: legal → fined on proof" in tab.locator(".actions").inner_text()
+    run_step(tab, 3)
+    assert "R rose from 0.16 to 0.65" in tab.locator(".verdict-line").inner_text()
+    assert tab.get_by_text("ring of 4: rigs").is_visible()
+
+
+def test_what_is_true_is_hidden_until_it_is_revealed(tab: Any) -> None:
+    open_floor(tab)
+    run_step(tab, 1)
+    assert (
+        set(tab.locator(".ladder .type").all_text_contents()) == {"?"} and tab.locator(".ladder .ring, .ladder .value, .story").count() == 0
+    )
+    assert "colluder" not in tab.locator("main").inner_text() and "Hidden." in tab.locator(".sight").inner_text()
+    tab.get_by_label("Show what is true").check()
+    assert set(tab.locator(".ladder .type").all_text_contents()) == {"C", "S"} and "colluder" in tab.locator(".sight").inner_text()
+
+
+def test_sales_are_played_paused_and_stepped_through(tab: Any) -> None:
+    open_floor(tab)
+    run_step(tab, 1)
+    tab.get_by_role("button", name="Pause").click()
+    for sale in range(2, 6):
+        tab.get_by_role("button", name="Next").click()
+        assert tab.get_by_role("heading", name=f"Step 1, sale {sale} of 5").is_visible()
+    assert tab.get_by_role("button", name="Next").is_disabled() and tab.locator(".lots li").count() == 3
+    tab.get_by_label("Speed").select_option("fast")
+    tab.get_by_role("button", name="Play", exact=True).click()
+    tab.get_by_role("heading", name="Step 1, sale 3 of 5").wait_for(timeout=PATIENCE)
+
+
+def test_a_link_and_a_reload_show_the_same_market(tab: Any) -> None:
+    open_floor(tab, f"{MARKET}&steps={LEGAL_RING}~{LEGAL_RING}")
+    before = tab.locator(".tiles").inner_text()
+    assert "0.16" in before
+    tab.reload()
+    tab.get_by_role("heading", name="Step 2, sale 1 of 5").wait_for(timeout=PATIENCE)
+    assert tab.locator(".tiles").inner_text() == before
+    tab.locator('[data-key="Step"]').select_option("1")
+    tab.get_by_role("heading", name="Step 1, sale 1 of 5").wait_for(timeout=PATIENCE)
+
+
+def test_a_designer_can_be_asked_and_says_what_it_changes(tab: Any) -> None:
+    open_floor(tab)
+    tab.get_by_label("Or ask a designer").select_option("informed_greedy")
+    tab.get_by_role("button", name="Ask for rules").click()
+    tab.get_by_text("informed greedy: ").wait_for(timeout=30_000)
+    assert tab.get_by_label("fined on suspicion").is_checked()
+    run_step(tab, 1)
+
+
+def test_controls_change_the_rules_that_are_posted(tab: Any) -> None:
+    open_floor(tab)
+    assert tab.locator('[data-key="collusion_penalty"]').is_disabled()
+    tab.get_by_label("fined on proof").check()
+    tab.get_by_label("VCG").check()
+    tab.get_by_label("Publish a histogram of bids").check()
+    tab.locator('[data-key="reserve_price"]').fill("0.31")
+    run_step(tab, 1)
+    assert tab.url.endswith("steps=2310111-0.31-0.5-0.5-0")
+
+
+def test_an_episode_ends_and_another_one_can_be_begun(tab: Any) -> None:
+    open_floor(tab, f"/#/market?stage=0&seed=8&length=2&bidders=4&steps={LEGAL_RING}")
+    run_step(tab, 2)
+    assert "The episode is over." in tab.locator(".actions").inner_text()
+    tab.get_by_role("button", name="New market").click()
+    tab.locator('[data-key="run"]:enabled').wait_for(timeout=PATIENCE)
+    assert "seed=8" not in tab.url
