@@ -68,11 +68,11 @@ def _rate(number: float) -> str:
 def targets_table(result: Mapping[str, Any]) -> Table:
     """A row per target: what was measured, what it should be, and whether it is; a ratio without a target is only reported."""
     found = table("what", "measured", "quartiles", "target", "met", title="Targets")
-    for row in result["marks"]:
+    for row in result["targets"]:
         low, high = row["interquartile_range"]
         measured = f"{row['median']:,.4g} {row['unit']}".strip()
         wanted, met = "–", "–"
-        if row["mark"] is not None:
-            wanted, met = f"{row['relation']} {row['mark']:g}", "[green]yes[/]" if row["met"] else "[red]no[/]"
+        if row["target"] is not None:
+            wanted, met = f"{row['relation']} {row['target']:g}", "[green]yes[/]" if row["met"] else "[red]no[/]"
         found.add_row(row["name"], measured, f"{low:,.4g} – {high:,.4g}", wanted, met)
     return found

@@ -83,7 +83,7 @@ def run(repeats: int = 5, seconds: float = 0.5, seed: int = 0, check: bool = Tru
         "seconds_per_repeat": seconds,
         "machine": machine_facts(),
         "entries": entries(rates, LABELS),
-        "marks": [*ratio_targets(rates), *start_targets(starts), *mismatch_targets(mismatches)],
+        "targets": [*ratio_targets(rates), *start_targets(starts), *mismatch_targets(mismatches)],
         "starts": starts,
         "mismatches": mismatches,
     }

@@ -96,7 +96,7 @@ def run(model: str, completions: int, steps: int, seed: int, progress: Progress 
         "completions": completions,
         "machine": {**machine_facts(), "torch": torch.__version__, "gpu": torch.cuda.get_device_name() if on_gpu else None},
         "entries": {name: {"label": LABELS[name], **summary(clock.steps[1:])} for name, clock in clocks.items()},
-        "marks": [
+        "targets": [
             target("a step with TRL's generation / with ours", faster, ">=", 5.0 if on_gpu else 4.0, "times"),
             target("rewards, of a step with ours", share, "<=", 0.05, ""),
         ],

@@ -32,7 +32,7 @@ def run(repeats: int = 101, seconds: float = 0.02, seed: int = 0, progress: Prog
         "seconds_per_repeat": seconds,
         "machine": machine_facts(),
         "entries": entries(rates, LABELS),
-        "marks": [target("injector with random hints over the bare vector environment", longer, "<=", TARGET, "")],
+        "targets": [target("injector with random hints over the bare vector environment", longer, "<=", TARGET, "")],
     }
 
 

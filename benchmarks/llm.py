@@ -94,7 +94,7 @@ def run(repeats: int = 5, seed: int = 0, model: Path | None = None, progress: Pr
         table, written = contenders(folder, tasks, Path(place))
         rates = measure_rates(table, repeats, 0.01, progress, LABELS)
     starts = [first_hint(folder, progress, lap) for lap in range(STARTS)]
-    injector = hints.run(seed=seed, progress=progress)["marks"]
+    injector = hints.run(seed=seed, progress=progress)["targets"]
     return {
         "quantity": "replies per CPU second of one core, median of the repeats; ratios within a repeat",
         "model": Pocket(folder).name,
@@ -105,7 +105,7 @@ def run(repeats: int = 5, seed: int = 0, model: Path | None = None, progress: Pr
         "entries": entries(rates, LABELS),
         "legal": {name: legal_share(tasks[name.partition("_")[0]], replies()) for name, replies in written.items()},
         "first_hint_cpu_seconds": [processor for _, processor in starts],
-        "marks": [*targets(rates, [wall for wall, _ in starts]), *injector],
+        "targets": [*targets(rates, [wall for wall, _ in starts]), *injector],
     }
 
 

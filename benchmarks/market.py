@@ -126,7 +126,7 @@ def run(
         "seconds_per_repeat": seconds,
         "machine": machine_facts(),
         "entries": entries(rates, LABELS),
-        "marks": targets(rates, threads),
+        "targets": targets(rates, threads),
     }
 
 

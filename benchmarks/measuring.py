@@ -70,7 +70,7 @@ def target(name: str, numbers: Iterable[float], relation: str, wanted: float | N
     """One row of a result's targets: whether the median meets what is wanted; without that, the numbers are only reported."""
     found = summary(numbers)
     met = None if wanted is None else bool(found["median"] >= wanted if relation == ">=" else found["median"] <= wanted)
-    return {"name": name, "relation": relation, "mark": wanted, "unit": unit, "met": met, **found}
+    return {"name": name, "relation": relation, "target": wanted, "unit": unit, "met": met, **found}
 
 
 def machine_facts() -> dict[str, Any]:

@@ -84,7 +84,7 @@ def run(
         "entries": {name: summarised(name, rounds) for name, rounds in turns.items()},
         "responsiveness": writing,
         "server_failures": failures,
-        "marks": [*targets(turns, sizes), *responsiveness.targets(writing)],
+        "targets": [*targets(turns, sizes), *responsiveness.targets(writing)],
     }
 
 

@@ -86,7 +86,7 @@ def run(repeats: int = 5, seconds: float = 1.0, seed: int = 0, peer_quality: boo
         "machine": {**machine_facts(), "scipy": scipy.__version__, "torch": torch.__version__, "stable_baselines3": VERSION},
         "entries": entries(rates, LABELS),
         "quality": reached,
-        "marks": [*rate_targets(rates), update_target(shares), *quality_targets(reached)],
+        "targets": [*rate_targets(rates), update_target(shares), *quality_targets(reached)],
     }
 
 

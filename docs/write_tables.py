@@ -195,10 +195,10 @@ def seconds_table(result: dict[str, Any]) -> str:
 def targets_table(result: dict[str, Any]) -> str:
     """What was measured against its target; a ratio without a target is only reported."""
     lines = ["| | measured | quartiles | target | met |", "|---|---|---|---|---|"]
-    for row in result["marks"]:
+    for row in result["targets"]:
         low, high = row["interquartile_range"]
-        wanted = "–" if row["mark"] is None else f"{row['relation']} {row['mark']:g}"
-        met = "–" if row["mark"] is None else "yes" if row["met"] else "no"
+        wanted = "–" if row["target"] is None else f"{row['relation']} {row['target']:g}"
+        met = "–" if row["target"] is None else "yes" if row["met"] else "no"
         lines.append(f"| {row['name']} | {row['median']:.3g} {row['unit']} | {low:.3g} – {high:.3g} | {wanted} | {met} |")
     return "\n".join(lines)
 
@@ -240,11 +240,11 @@ def pocket_targets_table(result: dict[str, Any]) -> str:
     }
     lines = ["| | target | free | met | constrained | met |", "|---|---|---|---|---|---|"]
     for words, (game, quantity, name) in places.items():
-        mark, cells = result["marks"][name]["mark"], []
+        target, cells = result["targets"][name]["target"], []
         for way in ("free", "held"):
             found = result[game][way][quantity]
-            cells += [f"{found['value']:.4f} ({found['low']:.4f} to {found['high']:.4f})", "yes" if found["value"] >= mark else "no"]
-        lines.append(f"| {words} | >= {mark:g} | {' | '.join(cells)} |")
+            cells += [f"{found['value']:.4f} ({found['low']:.4f} to {found['high']:.4f})", "yes" if found["value"] >= target else "no"]
+        lines.append(f"| {words} | >= {target:g} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -258,8 +258,8 @@ def negotiators_table(result: dict[str, Any]) -> str:
         share, below, bayes = cell["share_of_maximum"], cell["below_bayes"], cell["yardsticks"]["bayes"]
         seconds = sum(run["seconds"] for run in cell["seeds"]) / len(cell["seeds"])
         asked = {"share_of_maximum": "share", "below_bayes": "below Bayes"}
-        wanted = "; ".join(f"{asked[mark['name']]} {mark['relation']} {mark['mark']:g}" for mark in cell["marks"]) or "–"
-        reached = "; ".join("yes" if mark["met"] else "no" for mark in cell["marks"]) or "–"
+        wanted = "; ".join(f"{asked[target['name']]} {target['relation']} {target['target']:g}" for target in cell["targets"]) or "–"
+        reached = "; ".join("yes" if target["met"] else "no" for target in cell["targets"]) or "–"
         lines.append(
             f"| {cell['name']} | {share['value']:.4f} ({share['low']:.4f} to {share['high']:.4f}) | {bayes:.4f} | {below['value']:.4f}"
             f" | {cell['deal_rate']['value']:.3f} | {seconds:.0f} | {wanted} | {reached} |"

@@ -65,7 +65,7 @@ def test_the_examples_of_the_page_on_hints_run() -> None:
         exec(example, {})  # the reader will do the same
 
 
-def test_what_is_said_of_the_language_model_was_measured_on_the_one_in_the_box() -> None:
+def test_what_is_said_of_the_language_model_was_measured_on_the_bundled_one() -> None:
     name = Pocket().name
     results = {
         file: json.loads((ROOT / "results" / f"{file}.json").read_text(encoding="utf-8"))
@@ -73,7 +73,7 @@ def test_what_is_said_of_the_language_model_was_measured_on_the_one_in_the_box()
     }
     asked = {row["model"] for row in results["hints_measure"]["measures"] if row["model"] is not None}
     assert results["pocket"]["model"] == results["bench_llm"]["model"] == name and asked == {name}
-    assert read_card()["scores"]["marks"] == results["pocket"]["marks"]
+    assert read_card()["scores"]["targets"] == results["pocket"]["targets"]
     assert name in (ROOT / "results" / "yardstick_auction.json").read_text(encoding="utf-8")
 
 

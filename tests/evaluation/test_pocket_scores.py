@@ -36,7 +36,7 @@ def test_the_best_constant_gains_nothing_over_itself_and_asking_for_nothing_earn
         assert (hints.legality.value, mechanisms.legality.value) == (1.0, 1.0)
         assert hints.over_bayes is not None and hints.over_bayes.value == 0.0
         assert (mechanisms.asked, mechanisms.over_best_constant.value) == (50, 0.0)
-    met = {name: mark["met"] for name, mark in scores.marks().items()}
+    met = {name: target["met"] for name, target in scores.targets().items()}
     assert met["hint_legality"] and met["mechanism_legality"] and not met["hint_over_bayes"]
     assert {name: measure.episodes for name, measure in scores.variants.items()} == dict.fromkeys(VARIANTS, 4)
     assert not any(met[f"hint_over_bayes, {name}"] for name in VARIANTS)
@@ -53,7 +53,7 @@ def test_the_command_measures_the_model_in_the_box(tmp_path: Path) -> None:
     run = CliRunner().invoke(app, ["pocket", "evaluate", "--negotiations", "10", "--per-variant", "2", "--markets", "5", "--json"])
     assert run.exit_code == 0, run.output
     found = json.loads(run.stdout)
-    assert set(found["marks"]) == {*TARGETS, *(f"hint_over_bayes, {name}" for name in VARIANTS)} and found["model"].startswith("pocket@")
+    assert set(found["targets"]) == {*TARGETS, *(f"hint_over_bayes, {name}" for name in VARIANTS)} and found["model"].startswith("pocket@")
     assert found["hints"]["held"]["legality"]["value"] == found["mechanisms"]["held"]["legality"]["value"] == 1.0
 
 

@@ -46,7 +46,7 @@ def test_every_cell_is_trained_with_every_seed_and_measured(finished: tuple[Path
         assert row["share_of_maximum"]["value"] == pytest.approx(np.mean(shares)) and row["share_of_maximum"]["n"] == 2
         assert 0.0 < row["yardsticks"]["bayes"] <= 1.0 and len(row["curve"]["steps"]) == len(row["curve"]["share_of_maximum"]["mean"])
     first, second = result["cells"]  # type: ignore[misc]
-    assert [mark["met"] for mark in first["marks"] + second["marks"]] == [False, True]
+    assert [target["met"] for target in first["targets"] + second["targets"]] == [False, True]
     assert second["seeds"][0]["hint_given"] > 0
 
 

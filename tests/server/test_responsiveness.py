@@ -47,7 +47,7 @@ def test_steps_are_timed_while_the_model_is_idle_and_while_it_writes(tmp_path: P
     ratios = [busy / idle for idle, busy in zip(*(found["turns"][name]["p99"]["values"] for name in responsiveness.TURNS), strict=True)]
     assert found["ratio"]["values"] == ratios
     (target,) = responsiveness.targets(found)
-    assert target["mark"] == 3.0 and target["relation"] == "<="
+    assert target["target"] == 3.0 and target["relation"] == "<="
     assert "the model writes, 4 questions in flight" in tables().responsiveness_table({"responsiveness": found})
 
 

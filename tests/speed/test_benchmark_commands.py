@@ -73,7 +73,7 @@ def test_every_trainer_is_measured_and_every_target_has_its_row(called: Called, 
     result = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
     assert result["command"].startswith("python -m benchmarks.train --repeats 1") and result["repeats"] == 1 and result["seed"] == 0
     assert list(result["entries"]) == ["fused", "fused_256", "fused_hints", "fused_reinforce", "torch", "distributions", "sb3"]
-    assert len(result["marks"]) == 9 and {mark["mark"] for mark in result["marks"]} == {80, 60, 30, 2, 0.15, 0.25, 5, 2.5}
+    assert len(result["targets"]) == 9 and {target["target"] for target in result["targets"]} == {80, 60, 30, 2, 0.15, 0.25, 5, 2.5}
     assert all(entry["median"] > 0 for entry in result["entries"].values())
     quality = result["quality"]
     assert 0 < quality["plateau"] < 1 and quality["goal"] == pytest.approx(0.5 * quality["plateau"])
@@ -90,7 +90,7 @@ def test_every_trainer_is_measured_and_every_target_has_its_row(called: Called, 
 @pytest.mark.usefixtures("small", "stand_in")
 def test_without_the_long_part_the_peer_is_not_trained_to_the_goal(called: Called) -> None:
     result = json.loads(called(train, *WORDS, "--no-peer-quality", "--json").out)
-    assert list(result["quality"]["entries"]) == ["published", "fast"] and len(result["marks"]) == 8
+    assert list(result["quality"]["entries"]) == ["published", "fast"] and len(result["targets"]) == 8
 
 
 @pytest.mark.usefixtures("small")

@@ -107,9 +107,9 @@ def evaluate_command(
         client.check()
         scores = pocket_scores(client, negotiations, per_variant, markets, seed, task("pocket model"))
         name = client.name
-    result = {"command": command_line(), "model": name, "seed": seed, "marks": scores.marks(), **asdict(scores)}
+    result = {"command": command_line(), "model": name, "seed": seed, "targets": scores.targets(), **asdict(scores)}
     if onto_card:
-        write_scores(model, {"command": result["command"], "marks": result["marks"], **scores.summary()})
+        write_scores(model, {"command": result["command"], "targets": result["targets"], **scores.summary()})
     deliver(result, _scores_page(scores), as_json, out_file)
 
 
@@ -118,8 +118,8 @@ def _scores_page(scores: PocketScores) -> Iterator[RenderableType]:
     for name, values in scores.summary().items():
         found.add_row(name.replace("_", " "), *(values.get(way, "") for way in ("free", "held")))
     yield found
-    for name, mark in scores.marks().items():
-        yield f"{name.replace('_', ' ')}: {mark['found']:.4f}, target {mark['mark']:g}: {'met' if mark['met'] else 'NOT met'}"
+    for name, target in scores.targets().items():
+        yield f"{name.replace('_', ' ')}: {target['found']:.4f}, target {target['target']:g}: {'met' if target['met'] else 'NOT met'}"
 
 
 @app.command("card")

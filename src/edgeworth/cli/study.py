@@ -91,7 +91,7 @@ def study_file(name: str) -> Path:
 
 def _study_page(result: dict[str, Any], study: Study) -> Iterator[RenderableType]:
     compared = any("over_baseline" in cell for cell in result["cells"])
-    rest = ["over baseline", *(f"with {hint}" for hint in study.play_with)] if compared else ["below Bayes", "deals", "mark"]
+    rest = ["over baseline", *(f"with {hint}" for hint in study.play_with)] if compared else ["below Bayes", "deals", "target"]
     found = table("agent", "share of maximum", "95 % over seeds", "blind Bayes", "seconds", *rest, title=study.about)
     for cell in result["cells"]:
         share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
@@ -114,8 +114,10 @@ def _study_page(result: dict[str, Any], study: Study) -> Iterator[RenderableType
 def _standing(cell: dict[str, Any]) -> list[str]:
     """The distance below blind Bayes, the deal rate, and whether the targets were reached."""
     below = cell["below_bayes"]
-    marks = (f"{mark['relation']} {mark['mark']:g} {'[green]met[/]' if mark['met'] else '[red]missed[/]'}" for mark in cell["marks"])
-    return ["–" if below is None else f"{below['value']:+.4f}", f"{cell['deal_rate']['value']:.3f}", "\n".join(marks) or "–"]
+    targets = (
+        f"{target['relation']} {target['target']:g} {'[green]met[/]' if target['met'] else '[red]missed[/]'}" for target in cell["targets"]
+    )
+    return ["–" if below is None else f"{below['value']:+.4f}", f"{cell['deal_rate']['value']:.3f}", "\n".join(targets) or "–"]
 
 
 def _comparisons(cell: dict[str, Any], study: Study) -> list[str]:

@@ -80,7 +80,7 @@ class PocketScores:
             "mechanism_over_best_constant": row(self.mechanisms, "over_best_constant"),
         }
 
-    def marks(self) -> dict[str, dict[str, float | bool]]:
+    def targets(self) -> dict[str, dict[str, float | bool]]:
         """The targets of the bundled model, of its free replies and in variants of its constrained ones, and whether they are met."""
         found = {
             "hint_legality": self.hints["free"].legality,
@@ -89,12 +89,12 @@ class PocketScores:
             "mechanism_score": self.mechanisms["free"].score,
             **{f"hint_over_bayes, {name}": measure.over_bayes for name, measure in self.variants.items()},
         }
-        marks: dict[str, dict[str, float | bool]] = {}
+        targets: dict[str, dict[str, float | bool]] = {}
         for name, estimate in found.items():
             wanted = TARGETS.get(name, VARIANT_TARGET)
             assert estimate is not None, "the classic game and its variants have a plan"
-            marks[name] = {"found": estimate.value, "mark": wanted, "met": estimate.value >= wanted}
-        return marks
+            targets[name] = {"found": estimate.value, "target": wanted, "met": estimate.value >= wanted}
+        return targets
 
 
 def pocket_scores(

@@ -111,19 +111,19 @@ def measure_cell(study: Study, cell: Cell, seeds: list[Row], runs: Path, ends: E
         "length": over_seeds([row["length"] for row in seeds]).as_dict(),
         "yardsticks": ends.shares(),
         "seeds": seeds,
-        "marks": [],
+        "targets": [],
         "curve": curve_of([run_folder(runs, cell, seed) for seed in study.seeds]),
     }
     if cell.at_least is not None:
-        found["marks"].append(_target("share_of_maximum", found["share_of_maximum"]["value"], ">=", cell.at_least))
+        found["targets"].append(_target("share_of_maximum", found["share_of_maximum"]["value"], ">=", cell.at_least))
     if cell.below_bayes is not None and below:
-        found["marks"].append(_target("below_bayes", found["below_bayes"]["value"], "<=", cell.below_bayes))
+        found["targets"].append(_target("below_bayes", found["below_bayes"]["value"], "<=", cell.below_bayes))
     return found
 
 
 def _target(name: str, value: float, relation: str, wanted: float) -> Row:
     met = value >= wanted if relation == ">=" else value <= wanted
-    return {"name": name, "found": value, "relation": relation, "mark": wanted, "met": met}
+    return {"name": name, "found": value, "relation": relation, "target": wanted, "met": met}
 
 
 def bayes_less(ends: Ends, episodes: Episodes) -> float | None:

@@ -107,7 +107,7 @@ def draw_study(result: Row, path: Path) -> None:
     with panels(path, 1, 2, (11.4, 2.2 + 0.48 * len(cells)), width_ratios=(1.15, 1.0)) as (figure, grid):
         _draw_cell_scores(grid[0][0], cells)
         _draw_cell_curves(grid[0][1], cells)
-        words = [f"{cell['name']}: {cell['share_of_maximum']['value']:.3f}" for cell in cells if cell["marks"]]
+        words = [f"{cell['name']}: {cell['share_of_maximum']['value']:.3f}" for cell in cells if cell["targets"]]
         caption(figure, f"{'; '.join(words)}. {len(result['training_seeds'])} seeds, {result['episodes']:,} episodes each.")
 
 
@@ -116,9 +116,9 @@ def _draw_cell_scores(axes: Any, cells: Sequence[Row]) -> None:
         share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
         if bayes is not None:
             axes.plot([bayes, bayes], [y - 0.3, y + 0.3], color=INK, lw=1.6, label="blind Bayes" if y == 0 else None)
-        for target in cell["marks"]:
+        for target in cell["targets"]:
             if target["name"] == "share_of_maximum":
-                axes.plot([target["mark"]] * 2, [y - 0.22, y + 0.22], color=INK, lw=1, ls=":")
+                axes.plot([target["target"]] * 2, [y - 0.22, y + 0.22], color=INK, lw=1, ls=":")
         axes.plot([run["share_of_maximum"]["value"] for run in cell["seeds"]], [y] * len(cell["seeds"]), "o", ms=3, color=LIGHT, zorder=2)
         point(axes, share, y, ACCENT, zorder=3)
         axes.text(share["value"], y - 0.28, f"{share['value']:.3f}", fontsize=8, ha="center")
