@@ -94,3 +94,22 @@ def test_an_episode_ends_and_another_one_can_be_begun(tab: Any) -> None:
     tab.get_by_role("button", name="New market").click()
     tab.locator('[data-key="run"]:enabled').wait_for(timeout=PATIENCE)
     assert "seed=8" not in tab.url
+
+
+def test_two_designers_race_on_the_same_market(tab: Any) -> None:
+    open_floor(tab, "/#/market?stage=3&seed=8&length=3")
+    tab.locator('[data-key="racer-0"]').select_option("uniform")
+    tab.locator('[data-key="racer-1"]').select_option("best_constant")
+    tab.get_by_role("button", name="Race").click()
+    tab.get_by_text("on average over 3 steps").wait_for(timeout=60_000)
+    assert "They part at step 1" in tab.locator(".race .verdict").inner_text() and tab.locator(".lane").count() == 2
+    tab.get_by_role("button", name="Race").wait_for()
+
+
+def test_a_designer_that_races_itself_never_parts(tab: Any) -> None:
+    open_floor(tab, "/#/market?stage=3&seed=8&length=2")
+    for place in range(2):
+        tab.locator(f'[data-key="racer-{place}"]').select_option("best_constant")
+    tab.get_by_role("button", name="Race").click()
+    tab.get_by_text("on average over 2 steps").wait_for(timeout=60_000)
+    assert "They have not parted" in tab.locator(".race .verdict").inner_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from table import GAME, PATIENCE, act, lay_out, lines, result, say, sit_down
@@ -130,9 +131,13 @@ def test_two_tabs_do_not_disturb_each_other(tab: Any) -> None:
 def test_hints_stand_side_by_side_and_can_be_used(tab: Any) -> None:
     sit_down(tab)
     tab.get_by_role("button", name="Ask for hints").click()
-    tab.get_by_role("button", name="Use the hint of the bayes plan").click(timeout=30_000)
-    assert "7 of 10 points" in tab.locator(".worth").inner_text()
-    assert tab.evaluate("document.activeElement.innerText").startswith("Insist")
+    use = tab.get_by_role("button", name="Use the hint of the bayes plan")
+    use.wait_for(timeout=30_000)
+    hinted = re.search(r"(PROPOSE|INSIST) .* \((\d+) points?\)", tab.locator(".advisers .panel").nth(1).inner_text())
+    assert hinted is not None
+    use.click()
+    assert f"{hinted[2]} of 10 points" in tab.locator(".worth").inner_text()
+    assert tab.evaluate("document.activeElement.innerText").upper().startswith(hinted[1])
     assert {"Random player", "Bayes plan", "Trained expert", "Language model"} == set(tab.locator(".advisers h3").all_inner_texts())
 
 

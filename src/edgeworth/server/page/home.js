@@ -26,7 +26,7 @@ export function homeScreen(main) {
         h("p", {}, "Books, hats and balls are on the table, and your partner wants some of them. Offer, insist, agree or walk away, by clicking or in plain English. Afterwards you see what your partner wanted, and what was left on the table."),
         h("div", { class: "row" },
           h("a", { class: "button main", href: "#/bargain?scenario=lewis&partner=self_play&seed=11" }, "Bargain with the trained agent"),
-          h("a", { class: "button", href: "#/bargain?scenario=lewis&partner=heuristic&seed=7&watch=bayes" }, "Watch one")))));
+          h("a", { class: "button", href: "#/bargain?scenario=lewis&partner=heuristic&seed=7&watch=bayes" }, "Watch an agent bargain")))));
   return {};
 }
 

@@ -8,6 +8,7 @@ import { button, h, problem, show } from "./dom.js";
 import { Episode } from "./episode.js";
 import { hashOf, mechanismsOf, mechanismsText } from "./link.js";
 import { Mechanism, ON_PROOF, changes } from "./mechanism.js";
+import { Race } from "./race.js";
 import { Sales } from "./sales.js";
 import { scoreTiles, sightPanel } from "./score.js";
 
@@ -21,6 +22,7 @@ export function marketScreen(main, params) {
   const sales = new Sales(episode, reveal, look);
   const tiles = scoreTiles(episode);
   const sight = sightPanel(episode);
+  const race = new Race(DESIGNER_TITLES, () => episode.settings);
   const setup = h("form", { class: "setup", "aria-label": "The market", on: { submit: (event) => event.preventDefault() } });
   const trouble = h("div", {});
   const actions = h("div", { class: "actions" });
@@ -33,6 +35,8 @@ export function marketScreen(main, params) {
     address = linkOf(settings, mechanisms);
     if (address !== location.hash) history.pushState(null, "", address);
     played = -1;
+    race.stop();
+    race.update();
     advice = { ...advice, note: "" };
     if (mechanisms.length) mechanism.set(mechanisms.at(-1));
     sales.begin(mechanisms.length, false);
@@ -104,15 +108,17 @@ export function marketScreen(main, params) {
   }
 
   main.append(h("h1", { class: "unseen" }, "Auction floor"), setup, trouble, tiles.element,
-    h("div", { class: "two floor" }, sales.element, h("section", { class: "panel", "aria-label": "The rules" }, h("h2", {}, "The rules"), actions, mechanism.element)), sight.element);
+    h("div", { class: "two floor" }, sales.element, h("section", { class: "panel", "aria-label": "The rules" }, h("h2", {}, "The rules"), actions, mechanism.element)), sight.element, race.element);
   get("api/designers").then((found) => {
     designers = found.designers.map(({ name }) => name).sort((one, other) => (other === "language_model") - (one === "language_model") || (other === "policy") - (one === "policy"));
+    race.names = designers;
+    race.update();
     showActions();
   }, () => {});
   const settings = settingsOf(params);
   history.replaceState(null, "", linkOf(settings, mechanismsOf(params.steps)));
   start(settings, mechanismsOf(params.steps));
-  return { follow, leave: () => (episode.task?.abort(), advice.asking?.abort(), sales.stop()) };
+  return { follow, leave: () => (episode.task?.abort(), advice.asking?.abort(), sales.stop(), race.stop()) };
 }
 
 function linkOf(settings, mechanisms) {

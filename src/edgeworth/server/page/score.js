@@ -4,7 +4,8 @@
 
 import { h, show, svg } from "./dom.js";
 
-const PARTS = [
+/** The score and its four factors: name, title, meaning. */
+export const PARTS = [
   ["composite", "R", "The step's score: the product of the four."],
   ["welfare_ratio", "welfare", "Realised gains from trade over the most that was possible on the same draws."],
   ["fairness_score", "fairness", "How the gains are split between seller and bidders, and among the bidders, against the competitive market."],
@@ -16,7 +17,8 @@ const SEEN = [
   ["withdrawal_rate", "withdrawals"], ["winner_concentration", "concentration of awards (Herfindahl)"], ["unsold_share", "unsold lots"], ["entrants", "bidders who came"],
 ];
 
-const number = (value) => (value === undefined || value === null ? "–" : value.toFixed(2));
+/** A score with two decimals. */
+export const number = (value) => (value === undefined || value === null ? "–" : value.toFixed(2));
 
 /** A line of numbers between 0 and 1. */
 export function curve(values, length, props = {}) {
@@ -26,11 +28,16 @@ export function curve(values, length, props = {}) {
   return svg("g", props, svg("polyline", { points, class: "curve" }), values.map((value, place) => svg("circle", { cx: x(place), cy: y(value), r: 2 }, svg("title", {}, `step ${place + 1}: ${number(value)}`))));
 }
 
+/** The factor in which two outcomes differ most, as a ratio. */
+export function widest(one, other) {
+  const sizes = PARTS.slice(1).map(([name, title]) => ({ name, title, size: Math.abs(Math.log(Math.max(one[name], 0.01) / Math.max(other[name], 0.01))) }));
+  return sizes.reduce((most, each) => (each.size > most.size ? each : most));
+}
+
 /** What the last step changed in the score, and which part of it did most. */
 function difference([before, after]) {
   if (!after) return "";
-  const parts = PARTS.slice(1).map(([name, title]) => ({ name, title, size: Math.abs(Math.log(Math.max(after[name], 0.01) / Math.max(before[name], 0.01))) }));
-  const most = parts.reduce((one, other) => (other.size > one.size ? other : one));
+  const most = widest(before, after);
   const rose = after.composite > before.composite ? "rose" : "fell";
   return `R ${rose} from ${number(before.composite)} to ${number(after.composite)}. What changed most: ${most.title}, from ${number(before[most.name])} to ${number(after[most.name])}.`;
 }
