@@ -8,7 +8,7 @@ import { svg } from "./dom.js";
 
 const HEIGHT = 330;
 const LEFT = 44;
-const RIGHT = 66;
+const RIGHT = 78;
 const FLOOR = 262;
 const TOP = 14;
 export const LETTERS = { truthful: "T", shader: "S", colluder: "C", dropout: "D", exploiter: "E" };

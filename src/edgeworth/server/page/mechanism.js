@@ -71,7 +71,8 @@ export class Mechanism {
 
   draw() {
     show(this.element, this.choice("auction_type"), this.number(NUMBERS[0]),
-      h("fieldset", {}, h("legend", {}, "Published"), FLAGS.map((flag) => this.flag(flag))), this.choice("coalition_policy"), NUMBERS.slice(1).reverse().map((number) => this.number(number)));
+      h("fieldset", {}, h("legend", {}, "Published"), FLAGS.map((flag) => this.flag(flag))), this.choice("coalition_policy"), NUMBERS.slice(1).reverse().map((number) => this.number(number)),
+      h("details", { open: this.element.querySelector("details")?.open }, h("summary", { "data-key": "json" }, "These rules as JSON"), h("pre", {}, JSON.stringify(this.value, null, 1))));
   }
 
   choice(name) {
