@@ -205,13 +205,12 @@ def test_every_offer_of_a_plan_may_be_accepted_but_one_that_asks_for_a_counter_o
         assert all(chance > 0.0 for chance in chances) or (len(chances), opener, plan.agrees) == (1, 0, True)
 
 
-def test_a_search_that_gives_up_says_how_much_better_a_plan_could_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_gives_up_says_how_much_better_a_plan_could_be() -> None:
     batch, gaps = game(insist_price=0.5), []
     contexts = [Context(counts, (4, 9, 5), (0, 0, 0)) for counts in [(2, 2, 3), (3, 3, 2), (4, 2, 3), (4, 4, 4)]]
     best = [bayes_plan(context, batch, 0) for context in contexts]
-    monkeypatch.setattr(blind_plan, "BEGINNINGS", 0)
     for context, plan in zip(contexts, best, strict=True):
-        given_up = bayes_plan(context, batch, 0)
+        given_up = bayes_plan(context, batch, 0, beginnings=0)
         assert given_up.value <= plan.value <= given_up.value + given_up.gap + 1e-9
         gaps.append(given_up.gap)
     assert max(gaps) > 0.0 and all(plan.gap == 0.0 for plan in best)

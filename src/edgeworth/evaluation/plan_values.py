@@ -2,7 +2,7 @@
 
 The move is made against every partner that the episode so far leaves possible, and the plan is followed from there to the end, by the rules
 themselves. The average is the value of the move; it is compared with that of the plan's own move. At the opening and on the plan's own path
-no move is worth more than the plan's, up to the search that found it; after other moves one may be.
+no move is worth more than the plan's, where the plan is proved to be the best; after other moves one may be.
 
 Values are points still to come, in the units the environment pays.
 """

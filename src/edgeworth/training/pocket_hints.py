@@ -40,6 +40,8 @@ PLAN = np.dtype(
     [("acts", np.int8, (MOST_HINTS,)), ("shares", np.int8, (MOST_HINTS, 3)), ("confidences", np.float32, (MOST_HINTS,)), ("moves", np.int8)]
 )
 """The hints of a plan in turn, AGREE or DISAGREE included."""
+BEGINNINGS = 300
+"""Beginnings of lists that the search for a plan examines: a long game in which time costs gets a good plan, perhaps not the best."""
 FOLLOWS = 0.75
 """How often the agent does what the plan says."""
 REORDERED = 0.15
@@ -78,7 +80,7 @@ class Planned:
 def plan_for(batch: BargainingBatch, half: NDArray[np.int64]) -> NDArray[np.void]:
     """The plan for a half-context of a game in which one side opens."""
     opener = ("agent", "partner").index(batch.config.opens)
-    hints = planned_hints((opener, triple_of(half[:3]), triple_of(half[3:])), batch, None)
+    hints = planned_hints((opener, triple_of(half[:3]), triple_of(half[3:])), batch, None, BEGINNINGS)
     assert not isinstance(hints, Rejection), "half-contexts belong to the game"
     row = np.zeros((), PLAN)
     row["moves"] = len(hints)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from edgeworth.agents.hints.advice import AdviceBook
 from edgeworth.errors import InvalidContext
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.blind_plan import acceptance_chances, bayes_plan, check_silent_partner
+from edgeworth.games.bargaining.blind_plan import BEGINNINGS, acceptance_chances, bayes_plan, check_silent_partner
 from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.hints import Hint, Hints
 from edgeworth.games.bargaining.state import VIEW
@@ -85,12 +85,12 @@ class Bayes:
         return BOOKS[key].advice.lay_out(batch, due, BOOKS[key].numbers(batch, batch.views[due]))
 
 
-def planned_hints(situation: Situation, batch: BargainingBatch, offers: int | None) -> Advice:
-    """The moves of the best plan as hints."""
+def planned_hints(situation: Situation, batch: BargainingBatch, offers: int | None, beginnings: int = BEGINNINGS) -> Advice:
+    """The moves of the best plan as hints; its search gives up after so many beginnings of lists."""
     opener, counts, utilities = situation
     half = Context(counts, utilities, (0, 0, 0))
     try:
-        plan = bayes_plan(half, batch, opener, offers)
+        plan = bayes_plan(half, batch, opener, offers, beginnings)
     except InvalidContext as error:  # a context that the user fixed and the source never draws
         return Rejection(Reason.NO_REPLY, f"There is no plan: {error}")
     chances = acceptance_chances(plan, half, batch)

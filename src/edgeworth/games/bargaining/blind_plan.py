@@ -31,8 +31,8 @@ from edgeworth.games.bargaining.vocabulary import BUDGET, Act
 
 SILENT_COUNTERS = (LEAVE_ONE, KEEP_ALL)
 """Counter-offers that depend on the pool alone and so betray nothing about the partner's utilities."""
-BEGINNINGS = 20_000
-"""How many beginnings of lists the search examines for each length before it gives up."""
+BEGINNINGS = 100_000
+"""How many beginnings of lists the search examines before it gives up, unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -108,16 +108,16 @@ def offers_before_agreeing(batch: BargainingBatch, opener: int) -> int:
     return min(left, int(partner["patience"])) if partner["kind"] == WALK_AWAY else left
 
 
-def bayes_plan(context: Context, batch: BargainingBatch, opener: int, offers: int | None = None) -> Plan:
+def bayes_plan(context: Context, batch: BargainingBatch, opener: int, offers: int | None = None, beginnings: int = BEGINNINGS) -> Plan:
     """The best blind plan for the agent's half of a context: exactly `offers` of them and then AGREE, or as many as serve best.
 
-    `batch` supplies rules and partner; the partner's utilities in `context` are not read.
+    `batch` supplies rules and partner; the partner's utilities in `context` are not read. After `beginnings` of lists the search gives up.
     """
     check_silent_partner(batch)
     problem = _plan_problem(context, batch, opener)
     if offers is not None and not 0 <= offers < len(problem.lasts):
         raise InvalidOption(f"A plan of {offers} offers does not fit; expected 0 to {len(problem.lasts) - 1}.")
-    best, gap = _best_of_lengths(problem, _useful_lengths(problem) if offers is None else [offers])
+    best, gap = _best_of_lengths(problem, _useful_lengths(problem) if offers is None else [offers], beginnings)
     if offers is None:
         best = _without_idle_offers(problem, best)
     offers_made = tuple(Offer(Act(int(problem.acts[i])), triple_of(problem.shares[i])) for i in best)
@@ -155,7 +155,7 @@ def _useful_lengths(problem: _Problem) -> list[int]:
     return [length for length in range(len(lasts)) if length == 0 or not (lasts[length + 1 :] >= lasts[length]).any()]
 
 
-def _best_of_lengths(problem: _Problem, lengths: Sequence[int]) -> tuple[NDArray[np.int64], float]:
+def _best_of_lengths(problem: _Problem, lengths: Sequence[int], beginnings: int) -> tuple[NDArray[np.int64], float]:
     """The best plan of any of these lengths, as numbers of offers, and how much more another could be worth."""
     offers, weight = problem.offers, float(problem.offers.weights.sum())
     alike = bool((offers.gains == offers.gains[:1]).all()) and not offers.costs.any()
@@ -164,7 +164,7 @@ def _best_of_lengths(problem: _Problem, lengths: Sequence[int]) -> tuple[NDArray
         plan, last = np.zeros(length, np.int64), float(problem.lasts[length])
         total = most = last * weight
         if length > 0:
-            total, most = best_list(offers, length, last, alike, problem.grain, known, plan, BEGINNINGS)
+            total, most = best_list(offers, length, last, alike, problem.grain, known, plan, beginnings // len(lengths))
         bound = max(bound, most)
         if total > known + ROUNDING * abs(known) or known == -np.inf:
             best, known = plan, total

@@ -5,8 +5,8 @@ it accepts; and it may be won several times, but every time costs the agent the 
 prices this is the bound of the linear program of the p-median problem. `tighten` moves prices along subgradients. On the way it meets good
 lists, and rules out offers: one that would bring the bound of a list down to that of the best list known is not in a better one.
 
-Where INSIST has a price, everybody pays who gets to hear it. The relaxation charges this to the types that a good list has not won by then
-(`stays`), and pays back to a type that is won earlier what it is charged for later positions (`refunds`). `docs/blind_plan.md` has
+Where INSIST has a price, everybody pays who gets to hear it. The relaxation charges it to types (`stays`), at first to those that a good
+list has not won by then, and pays back to a type that is won what it is charged for later positions (`refunds`). `docs/blind_plan.md` has
 the proofs.
 
 References: Cornuejols, Fisher and Nemhauser 1977 (doi 10.1287/mnsc.23.8.789) for the relaxation; Held, Wolfe and Crowder 1974
@@ -51,10 +51,15 @@ def charge_by(offers: Offers, plan: Array, length: Int, prices: Prices) -> None:
         i = plan[position]
         for m in range(offers.first[i], offers.first[i + 1]):
             here[offers.takers[m]] = False
+    add_refunds(prices)
+
+
+@compiled_apart
+def add_refunds(prices: Prices) -> None:
+    """Pay back to a type that is won all that it is charged for later positions."""
     prices.refunds[:] = 0.0
-    for position in range(length - 2, -1, -1):
-        for j in range(len(here)):
-            prices.refunds[j, position] = prices.refunds[j, position + 1] + prices.stays[j, position + 1]
+    for position in range(prices.stays.shape[1] - 2, -1, -1):
+        prices.refunds[:, position] = prices.refunds[:, position + 1] + prices.stays[:, position + 1]
 
 
 @compiled_apart
@@ -145,7 +150,7 @@ def tighten(
     """Move prices towards the smallest bound, note better lists in `plan` and rule out offers; returns the list's total and the bound."""
     claims, chosen = np.empty(possible.shape), np.empty(length, np.int64)
     alike, best = possible.shape[0] < length, max(total, known)
-    lowest, good, stalled, stride = np.inf, prices.once.copy(), 0, 1.0
+    lowest, good, good_stays, stalled, stride = np.inf, prices.once.copy(), prices.stays.copy(), 0, 1.0
     for _ in range(ROUNDS):
         relaxed_claims(offers, possible, last, prices, claims)
         claimed, smallest = choose_claims(claims, length, chosen)
@@ -153,7 +158,7 @@ def tighten(
         stalled = 0 if bound < lowest - 1e-3 * (lowest - best) else stalled + 1
         if bound < lowest:
             lowest = bound
-            good[:] = prices.once
+            good[:], good_stays[:] = prices.once, prices.stays
         total = note_list(offers, chosen, length, last, total, plan)
         best = max(best, total)
         if lowest <= margin(best, grain):
@@ -161,12 +166,14 @@ def tighten(
         rule_out(possible, claims, chosen, alike, smallest, bound - margin(best, grain))
         if stalled >= PATIENCE:
             stride, stalled = SHORTEN * stride, 0
-            prices.once[:] = good
+            prices.once[:], prices.stays[:] = good, good_stays
+            add_refunds(prices)
         elif not step_prices(offers, claims, chosen, last, stride * (bound - best), prices):
             break
         if stride < SHORTEST:
             break
-    prices.once[:] = good
+    prices.once[:], prices.stays[:] = good, good_stays
+    add_refunds(prices)
     return total, lowest
 
 
@@ -194,22 +201,34 @@ def rule_out(possible: Array, claims: Array, chosen: Array, alike: Flag, smalles
 
 @compiled_apart
 def step_prices(offers: Offers, claims: Array, chosen: Array, last: Real, stride: Real, prices: Prices) -> Flag:
-    """Raise the price of types that are won several times, lower that of types that are not won; false where prices are at rest."""
-    excess = np.full(len(offers.weights), -1.0)
+    """Raise the price of types that are won several times, lower that of types that are not won; false where prices are at rest.
+
+    Likewise raise what types are charged for an INSIST that is made before they are won, and lower it where they are won before and it is
+    not made.
+    """
+    once, stays = np.full(len(offers.weights), -1.0), np.zeros_like(prices.stays)
     for position in range(len(chosen)):
         i, row = chosen[position], position if claims.shape[0] > 1 else 0
-        if claims[row, i] > 0.0:
-            gain, cost = offers.gains[row, i] - last, offers.costs[row, i]
+        cost = offers.costs[row, i]
+        if offers.costs[row].max() > 0.0:
+            stays[:, position] = (1.0 if cost > 0.0 else 0.0) - (once + 1.0)
+        if claims[row, i] > 0.0 or cost > 0.0:
             for m in range(offers.first[i], offers.first[i + 1]):
                 j = offers.takers[m]
                 own = cost - prices.stays[j, row] if cost > 0.0 else 0.0
-                if gain + prices.refunds[j, row] - own > prices.once[j]:
-                    excess[j] += 1.0
+                if offers.gains[row, i] - last + prices.refunds[j, row] - own > prices.once[j]:
+                    once[j] += 1.0
     norm = 0.0
-    for j in range(len(excess)):
-        if excess[j] < 0.0 and prices.once[j] <= 0.0:
-            excess[j] = 0.0
-        norm += offers.weights[j] * excess[j] ** 2
-    for j in range(len(excess)):
-        prices.once[j] = max(0.0, prices.once[j] + stride * excess[j] / max(norm, 1e-300))
+    for j in range(len(once)):
+        if once[j] < 0.0 and prices.once[j] <= 0.0:
+            once[j] = 0.0
+        norm += offers.weights[j] * (once[j] ** 2 + (stays[j] ** 2).sum())
+    stride /= max(norm, 1e-300)
+    for j in range(len(once)):
+        prices.once[j] = max(0.0, prices.once[j] + stride * once[j])
+    if offers.costs.max() > 0.0:
+        for position in range(len(chosen)):
+            most = offers.costs[position].max()
+            prices.stays[:, position] = np.minimum(most, np.maximum(0.0, prices.stays[:, position] + stride * stays[:, position]))
+        add_refunds(prices)
     return norm > 0.0
