@@ -199,3 +199,27 @@ class StepHeld(BaseModel):
     profit: float
     competitive_profit: float
     sales: list[SaleHeld]
+
+
+class RunLine(BaseModel):
+    """A run in the list."""
+
+    name: str = Field(description="Its folder, inside the folder of runs.")
+    began: str | None
+    command: str | None
+    changed: float = Field(description="When its metrics were last written, in seconds since 1970.")
+    checkpoints: list[str]
+
+
+class RunList(BaseModel):
+    """All runs."""
+
+    runs: list[RunLine]
+
+
+class RunHistory(RunLine):
+    """A run with its settings and metrics."""
+
+    settings: dict[str, Any]
+    total: int = Field(description="Lines of the history; a long one is thinned out.")
+    lines: list[dict[str, Any]] = Field(description="Metrics over time; null where there is no number.")

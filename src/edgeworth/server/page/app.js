@@ -11,8 +11,9 @@ import { button, h, problem, show } from "./dom.js";
 import { aboutScreen, homeScreen } from "./home.js";
 import { parseHash } from "./link.js";
 import { marketScreen } from "./market.js";
+import { runsScreen } from "./runs.js";
 
-const SCREENS = { home: homeScreen, bargain: bargainScreen, market: marketScreen, about: aboutScreen };
+const SCREENS = { home: homeScreen, bargain: bargainScreen, market: marketScreen, runs: runsScreen, about: aboutScreen };
 const main = document.getElementById("main");
 let catalog = null;
 let current = { name: null, screen: null };
