@@ -91,7 +91,7 @@ def _bargaining(
         "seeds": f"{seed} to {seed + contexts - 1} (blind plans: to {seed + plan_contexts - 1})",
         "scenarios": tables,
     }
-    notes = [f"A row is missing: {note}" for found in tables for note in found["notes"]]
+    notes = [f"{found['scenario']}: {note}" for found in tables for note in found["notes"]]
     return result, _bargaining_page(tables), notes
 
 

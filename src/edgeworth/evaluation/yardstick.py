@@ -70,7 +70,8 @@ def yardstick(
     progress("oracle", 0, contexts)
     try:
         rows.append(_agent_row("oracle", "oracle: knows the partner's utilities", oracle_values(batch), maximum, seed))
-        rows += _plan_rows(opened(config, consecutive(seed, plan_contexts)), seed, progress)
+        plan_rows, plan_notes = _plan_rows(opened(config, consecutive(seed, plan_contexts)), seed, progress)
+        rows, notes = rows + plan_rows, notes + plan_notes
     except InvalidOption as error:
         notes.append(str(error))
     for name, (label, negotiator) in PLAYED.items():
@@ -80,26 +81,29 @@ def yardstick(
     return {"scenario": scenario, "notes": notes, "rows": rows}
 
 
-def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> list[Row]:
-    """The best blind plan, and the one that makes a fixed number of offers and then agrees."""
+def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> tuple[list[Row], list[str]]:
+    """The best blind plan, and the one that makes a fixed number of offers and then agrees; with a note where the best is not proved."""
     fixed = min(offers_before_agreeing(batch, opener) for opener in _openers(batch))
-    best, short = np.zeros(batch.size), np.zeros(batch.size)
-    plans: dict[tuple[int, ...], tuple[float, float]] = {}
+    best, gaps, short = np.zeros(batch.size), np.zeros(batch.size), np.zeros(batch.size)
+    plans: dict[tuple[int, ...], tuple[float, float, float]] = {}
     for slot in range(batch.size):
         state = batch.state[slot]
         opener = int(state["opener"])
         context = context_of(state).half()
         key = (opener, *context.row())
         if key not in plans:
-            plans[key] = (bayes_plan(context, batch, opener).value, bayes_plan(context, batch, opener, fixed).value)
-        best[slot], short[slot] = plans[key]
+            plan = bayes_plan(context, batch, opener)
+            plans[key] = (plan.value, plan.gap, bayes_plan(context, batch, opener, fixed).value)
+        best[slot], gaps[slot], short[slot] = plans[key]
         if slot % 50 == 0:
             progress("blind plans", slot, batch.size)
     maximum = maximum_rewards(batch)
-    return [
+    unproved, more = counted(int((gaps > 0).sum()), "blind plan"), gaps.sum() / maximum.sum()
+    rows = [
         _agent_row("bayes", "blind Bayes: best plan of offers", best, maximum, seed),
         _agent_row(f"bayes_{fixed}", f"blind Bayes: {counted(fixed, 'offer')}, then AGREE", short, maximum, seed),
     ]
+    return rows, [f"{unproved} not proved to be the best; blind Bayes is at most {more:.6f} higher."] if gaps.any() else []
 
 
 def _openers(batch: BargainingBatch) -> list[int]:
