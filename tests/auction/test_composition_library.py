@@ -80,7 +80,7 @@ def test_the_library_is_built_saved_and_asked_by_nearest_shares(tmp_path: Path) 
     found = again.mechanisms_for(asked)
     assert np.array_equal(found, library.mechanisms_for(asked)) and found[0] == found[2]
     (tmp_path / "bad.npz").write_text("nothing", encoding="utf-8")
-    with pytest.raises(DataError, match="designers library"):
+    with pytest.raises(DataError, match="designer library"):
         load_library(tmp_path / "bad.npz")
 
 

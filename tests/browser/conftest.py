@@ -15,7 +15,7 @@ REFUSED = "Failed to load resource: the server responded with a status of 4"
 """What Chromium writes about a refusal, which the page shows in words."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # an open Playwright keeps an event loop running, which other tests of the process could not bear
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; it is in the `dev` extra.")
     chromium = shutil.which("chromium")

@@ -190,6 +190,7 @@ def save_model(
 ) -> dict[str, Any]:
     """Keep what was trained and its card in `model/`; the card is returned, an empty one where another process keeps them."""
     if log is None:
+        leave_group(trainer)
         return {}
     folder, model = log.folder / MODEL, trainer.accelerator.unwrap_model(trainer.model)
     counts = parameter_counts(model)
@@ -210,4 +211,12 @@ def save_model(
         "last": {name: value for name, value in (log.lines[-1] if log.lines else {}).items() if value == value},
     }
     write_json(folder / CARD, card)
+    leave_group(trainer)
     return card
+
+
+def leave_group(trainer: Any) -> None:
+    """Where several processes have trained: wait for all, and end their connection before any of them ends."""
+    if trainer.accelerator.num_processes > 1:
+        trainer.accelerator.wait_for_everyone()
+        trainer.accelerator.state.destroy_process_group()
