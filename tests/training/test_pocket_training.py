@@ -134,7 +134,7 @@ def test_settings_come_from_yaml_and_one_seed_decides_everything() -> None:
 
 def test_the_command_trains_a_model_whose_loss_falls_and_whose_replies_become_legal(tmp_path: Path) -> None:
     small_run = {
-        **{"hidden": 64, "layers": 2, "heads": 2, "intermediate": 128, "steps": 160, "warm_up": 20, "log_every": 40, "bare_steps": 0.7},
+        **{"hidden": 64, "layers": 2, "heads": 2, "intermediate": 128, "steps": 240, "warm_up": 20, "log_every": 40, "bare_steps": 0.7},
         **{"hint_rows": 16, "mechanism_rows": 4, "corpus.negotiations": 600, "corpus.markets": 40},
         **{"corpus.held_out_negotiations": 15, "corpus.held_out_markets": 1},
     }
