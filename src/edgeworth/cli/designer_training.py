@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from edgeworth import catalog
 from edgeworth.cli.console import command_line, deliver, progress, say
 from edgeworth.cli.options import AsJson, changed
 from edgeworth.config import config_folder
@@ -31,16 +32,28 @@ Resume = Annotated[Path | None, typer.Option("--resume", help="Continue the run 
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, …")]
 
 
-def sft_command(
-    config: ConfigFile = None,
-    model: Model = None,
-    changes: Changes = None,
-    seed: RunSeed = None,
-    out_folder: RunFolder = None,
-    resume: Resume = None,
-    device: Device = "auto",
-    as_json: AsJson = False,
-) -> None:
+def training_command(trainer: Trainer, explained: str) -> Callable[..., None]:
+    """The command of a trainer; `explained` is its help."""
+
+    def command(
+        config: ConfigFile = None,
+        model: Model = None,
+        changes: Changes = None,
+        seed: RunSeed = None,
+        out_folder: RunFolder = None,
+        resume: Resume = None,
+        device: Device = "auto",
+        as_json: AsJson = False,
+    ) -> None:
+        train = catalog.load(f"edgeworth.training.designer.{trainer}:train_{trainer}")
+        _train(trainer, train, (config, model, changes, seed), out_folder, resume, device, as_json)
+
+    command.__doc__ = explained
+    return command
+
+
+sft_command = training_command(
+    "sft",
     """Fine-tune a language model on mechanisms of a teacher, for states that were reached by play.
 
     The run folder holds settings, metrics and, at the end, the model. Ctrl-C saves before it stops.
@@ -48,22 +61,10 @@ def sft_command(
     Example: edgeworth designer sft --config configs/sft_qwen.yaml --out runs/sft_qwen
 
     Example: edgeworth designer sft --model runs/pocket --set optimization.steps=20
-    """
-    from edgeworth.training.designer.sft import train_sft
-
-    _train("sft", train_sft, (config, model, changes, seed), out_folder, resume, device, as_json)
-
-
-def grpo_command(
-    config: ConfigFile = None,
-    model: Model = None,
-    changes: Changes = None,
-    seed: RunSeed = None,
-    out_folder: RunFolder = None,
-    resume: Resume = None,
-    device: Device = "auto",
-    as_json: AsJson = False,
-) -> None:
+    """,
+)
+grpo_command = training_command(
+    "grpo",
     """Train a language model by GRPO on the scores that its mechanisms get from the market.
 
     The run folder holds settings, metrics and, at the end, the model. Ctrl-C saves before it stops.
@@ -71,10 +72,8 @@ def grpo_command(
     Example: edgeworth designer grpo --model runs/sft --out runs/grpo
 
     Example: edgeworth designer grpo --resume runs/grpo
-    """
-    from edgeworth.training.designer.grpo import train_grpo
-
-    _train("grpo", train_grpo, (config, model, changes, seed), out_folder, resume, device, as_json)
+    """,
+)
 
 
 def _train(

@@ -111,8 +111,8 @@ class ValidationSettings:
 
 
 @settings
-class SFTSettings:
-    """Supervised fine-tuning on (prompt, mechanism) pairs."""
+class StageSettings:
+    """What both trainings have."""
 
     model: str = "pocket"
     """`pocket` (bundled), a folder, a run's folder, or a name on the hub."""
@@ -121,15 +121,21 @@ class SFTSettings:
     markets: MarketSettings = field(default_factory=MarketSettings)
     optimization: Optimization = field(default_factory=Optimization)
     states: Count = 4_800
-    """Pairs to train on."""
+    """Market states to train on, each with its prompt."""
+    validation: ValidationSettings = field(default_factory=ValidationSettings)
+    seed: int = 0
+
+
+@settings
+class SFTSettings(StageSettings):
+    """Supervised fine-tuning on (prompt, mechanism) pairs."""
+
     targets: Mapping[str, float] = field(default_factory=lambda: {"policy": 1.0})
     """Teachers and their shares: `policy`, `searched` or `legal`."""
     bare: Share = 0.0
     """Share of the pairs without the system message: a model that knows the task learns the numbers sooner from short prompts."""
     validation_states: Count = 256
     """Pairs of other markets, for the validation loss."""
-    validation: ValidationSettings = field(default_factory=ValidationSettings)
-    seed: int = 0
 
     def __post_init__(self) -> None:
         for name, share in self.targets.items():
@@ -165,19 +171,11 @@ class RewardSettings:
 
 
 @settings
-class GRPOSettings:
+class GRPOSettings(StageSettings):
     """Group relative policy optimisation (Shao et al. 2024) on the market's own scores."""
 
-    model: str = "pocket"
-    """`pocket` (bundled), a folder, a run's folder, or a name on the hub."""
-    revision: str | None = None
-    tuning: TuningSettings = field(default_factory=TuningSettings)
-    markets: MarketSettings = field(default_factory=MarketSettings)
     optimization: Optimization = field(default_factory=lambda: Optimization(steps=50, learning_rate=5e-6))
     reward: RewardSettings = field(default_factory=RewardSettings)
-    states: Count = 4_096
-    """Market states that prompts are taken from."""
-    validation: ValidationSettings = field(default_factory=ValidationSettings)
     generations: Annotated[int, Field(ge=2)] = 8
     """Completions of each prompt: a group."""
     constrained: bool = True
@@ -192,7 +190,6 @@ class GRPOSettings:
     """Rounds in which groups whose rewards are all equal are replaced by groups of other states (constrained mode)."""
     vllm: bool = False
     """Generate through vLLM, where it is installed (free mode)."""
-    seed: int = 0
 
     def __post_init__(self) -> None:
         rows = self.optimization.batch * self.optimization.accumulation
@@ -234,6 +231,6 @@ def settings_of(given: Mapping[str, Any], trainer: Trainer, source: str = "the s
     return build(kind, {**values, **built}, trainer)
 
 
-def as_mapping(trainer: Trainer, chosen: SFTSettings | GRPOSettings) -> dict[str, Any]:
+def as_mapping(trainer: Trainer, chosen: StageSettings) -> dict[str, Any]:
     """Settings as they are written into a run's folder."""
     return {"trainer": trainer, **plain(dataclasses.asdict(chosen))}

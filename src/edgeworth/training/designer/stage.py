@@ -27,7 +27,7 @@ from edgeworth.llm.local.loading import without_bars
 from edgeworth.progress import Progress
 from edgeworth.runlog import CHECKPOINTS, CONFIG, STEP, Line, RunLog
 from edgeworth.training.designer.models import parameter_counts, save_weights
-from edgeworth.training.designer.settings import GRPOSettings, Optimization, SFTSettings, Trainer, as_mapping
+from edgeworth.training.designer.settings import Optimization, StageSettings, Trainer, as_mapping
 from edgeworth.training.designer.validation import Validation
 from edgeworth.training.pocket_mechanisms import trained_on
 from edgeworth.training.run_loop import Stop, stopping_gracefully
@@ -108,7 +108,6 @@ def common_arguments(optimization: Optimization, folder: Path, seed: int) -> dic
         "report_to": "none",
         "disable_tqdm": True,
         "dataloader_pin_memory": on_gpu,
-        "save_only_model": False,
     }
 
 
@@ -117,7 +116,7 @@ def is_first_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def open_run(folder: Path, trainer: Trainer, settings: SFTSettings | GRPOSettings, command: str, resume: bool) -> RunLog | None:
+def open_run(folder: Path, trainer: Trainer, settings: StageSettings, command: str, resume: bool) -> RunLog | None:
     """The folder of a new run, or of one that is continued from its last checkpoint; None where another process writes it."""
     if not is_first_process():
         return None
@@ -184,7 +183,7 @@ def save_model(
     tokenizer: Any,
     log: RunLog | None,
     kind: Trainer,
-    settings: SFTSettings | GRPOSettings,
+    settings: StageSettings,
     command: str,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
