@@ -14,7 +14,8 @@ from edgeworth.dialogues.deal_or_no_dialog import read_dialogues
 from edgeworth.dialogues.offers import Evidence
 from edgeworth.dialogues.words import words_of
 from edgeworth.errors import InvalidContext
-from edgeworth.evaluation.parsing import distinct, measure_labelled, read_labelled
+from edgeworth.evaluation.labelled import measure_labelled, read_labelled
+from edgeworth.evaluation.parsing import distinct
 from edgeworth.games.bargaining.contexts import Triple
 from edgeworth.games.bargaining.vocabulary import Act, Side
 

@@ -8,7 +8,8 @@ import pytest
 
 from edgeworth.dialogues.deal_or_no_dialog import read_dialogue, read_dialogues
 from edgeworth.errors import DataError
-from edgeworth.evaluation.parsing import distinct, measure_dialogues, measure_labelled, read_labelled
+from edgeworth.evaluation.labelled import measure_labelled, read_labelled
+from edgeworth.evaluation.parsing import distinct, measure_dialogues
 
 MINE, THEIRS = "1 4 2 3 3 0", "1 1 2 0 3 3"
 BOOK_AND_HATS = "<selection> item0=1 item1=2 item2=0 <eos> reward=10 agree"
@@ -96,6 +97,23 @@ def test_labelled_utterances_give_the_confusion(tmp_path: Path) -> None:
     assert measured["confusion"]["AGREE"]["DISAGREE"] == 1 and measured["confusion"]["PROPOSE"]["PROPOSE"] == 1
 
 
+def test_labelled_utterances_are_counted_by_phenomenon_and_confidence(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "labelled.jsonl",
+        '{"pool": [1, 2, 3], "say": "YOU: the hats for me", "act": "PROPOSE", "share": [0, 2, 0], "phenomenon": "plain"}',
+        '{"pool": [1, 2, 3], "offers": ["THEM: 0,2,0"], "say": "YOU: deal", "act": "AGREE", "share": [1, 0, 3], "phenomenon": "plain"}',
+        '{"pool": [1, 2, 3], "say": "YOU: hat for me, book for you", "act": "unclear", "phenomenon": "unclear"}',
+        '{"pool": [1, 2, 3], "say": "YOU: the hats for me", "act": "unclear", "phenomenon": "unclear"}',
+    )
+    measured = measure_labelled(read_labelled(path))
+    assert measured["by_phenomenon"] == {
+        "plain": {"n": 2, "right": 2, "asked": 0, "misread": 0},
+        "unclear": {"n": 2, "right": 1, "asked": 0, "misread": 1},
+    }
+    assert measured["accuracy"]["value"] == 0.75 and measured["act_accuracy"]["n"] == 2
+    assert sum(level["right"]["n"] for level in measured["reliability"]) == 2
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -104,6 +122,7 @@ def test_labelled_utterances_give_the_confusion(tmp_path: Path) -> None:
         ('{"pool": [1, 2, 3], "say": "YOU: ok", "act": "NOD"}', "an act of PROPOSE"),
         ('{"pool": [1, 2], "say": "YOU: ok", "act": "AGREE"}', "pool as a list of three"),
         ('{"pool": [1, 2, 3], "say": "ok", "act": "AGREE"}', "'YOU: …' or 'THEM: …'"),
+        ('{"pool": [1, 2, 3], "offers": ["THEM: 1,2"], "say": "YOU: ok", "act": "AGREE"}', "the offer 'THEM: 1,2' as a list of three"),
     ],
 )
 def test_a_broken_label_is_named(tmp_path: Path, line: str, problem: str) -> None:

@@ -17,7 +17,8 @@ from edgeworth.dialogues.deal_or_no_dialog import SPLIT_FILES, read_dialogue, re
 from edgeworth.dialogues.lines import Dialogue, Speaker
 from edgeworth.dialogues.wording import share_words
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.evaluation.parsing import PUBLISHED_ACCURACY, distinct, measure_dialogues, measure_labelled, read_labelled
+from edgeworth.evaluation.labelled import VERY_SURE, measure_labelled, read_labelled
+from edgeworth.evaluation.parsing import PUBLISHED_ACCURACY, distinct, measure_dialogues
 from edgeworth.evaluation.statistics import counted
 from edgeworth.games.bargaining.contexts import Triple, rest_of
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT
@@ -33,7 +34,7 @@ def parse_command(
     say: Annotated[list[str] | None, typer.Option(help='One utterance, "YOU: …" or "THEM: …"; repeat in order.')] = None,
     evaluate: Annotated[Path | None, typer.Option(help="Measure all dialogues in a folder of Deal or No Dialog files, or a file.")] = None,
     split: Annotated[str, typer.Option(help="Part of the --evaluate folder: all, train, val or test.")] = "all",
-    labelled: Annotated[Path | None, typer.Option(help="With --evaluate: also measure the labelled utterances in this JSONL file.")] = None,
+    labelled: Annotated[Path | None, typer.Option(help="Measure the labelled utterances in this JSONL file, also with --evaluate.")] = None,
     skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines and name them, instead of stopping.")] = False,
     out_file: OutFile = None,
     seed: Seed = 0,
@@ -42,12 +43,17 @@ def parse_command(
     """Find the acts and offers in a dialogue between people.
 
     The dialogue comes from --file and --line, or from --pool and --say. With --evaluate, every distinct agreed dialogue of the files is
-    parsed, and counts as right when its last offer is the deal; the seed draws the resamples of the interval.
+    parsed, and counts as right when its last offer is the deal; the seed draws the resamples of the interval. With --labelled, every
+    utterance counts as right when act and split are as labelled.
 
     Example: edgeworth parse --pool 1,2,3 --say "YOU: i want the book and one hat" --say "THEM: ok"
     """
-    if [file is not None, bool(say), evaluate is not None].count(True) != 1:
-        raise InvalidOption("Expected one of --file FILE, --pool with --say, and --evaluate FOLDER.")
+    if [file is not None, bool(say), evaluate is not None or labelled is not None].count(True) != 1:
+        raise InvalidOption("Expected one of --file FILE, --pool with --say, --evaluate FOLDER, and --labelled FILE.")
+    if labelled is not None and evaluate is None:
+        utterances = {"command": command_line(), "seed": seed, **measure_labelled(read_labelled(labelled), seed)}
+        deliver(utterances, _labelled_page(utterances), as_json, out_file)
+        return
     if evaluate is not None:
         result = _measure(evaluate, split, labelled, skip_broken, seed)
         deliver(result, _measure_page(result), as_json, out_file)
@@ -145,13 +151,22 @@ def _measure_page(result: dict[str, Any]) -> Iterator[RenderableType]:
         found.add_row(name, f"{part['dialogues']:,}", f"{part['agreed']:,}", *cells)
     yield found
     yield f"The published rule parser: {result['published']:.3f}."
-    labelled = result["labelled"]
-    if labelled is not None:
-        title = (
-            f"{labelled['utterances']} labelled utterances: {labelled['act_accuracy']['value']:.3f} of the acts; labelled down, read across"
-        )
-        confusion = table("", *labelled["confusion"], title=title)
-        for name, row in labelled["confusion"].items():
-            confusion.add_row(name, *(str(n) if n else "·" for n in row.values()))
+    if result["labelled"] is not None:
         yield ""
-        yield confusion
+        yield from _labelled_page(result["labelled"])
+
+
+def _labelled_page(labelled: dict[str, Any]) -> Iterator[RenderableType]:
+    """What labelled utterances were read as: by act, by phenomenon, and against the confidence."""
+    title = f"{labelled['utterances']} labelled utterances: {labelled['act_accuracy']['value']:.3f} of the acts; labelled down, read across"
+    confusion = table("", *labelled["confusion"], title=title)
+    for name, row in labelled["confusion"].items():
+        confusion.add_row(name, *(str(n) if n else "·" for n in row.values()))
+    yield confusion
+    if labelled["by_phenomenon"]:
+        found = table("phenomenon", "utterances", "right", "asked back", "misread", title=f"{labelled['accuracy']['value']:.3f} read right")
+        for name, row in labelled["by_phenomenon"].items():
+            found.add_row(name, *(str(row[key]) for key in ("n", "right", "asked", "misread")))
+        yield found
+    if labelled["very_sure"] is not None:
+        yield f"Of {labelled['very_sure']['n']} readings at {VERY_SURE} or more, {labelled['very_sure']['value']:.3f} are right."

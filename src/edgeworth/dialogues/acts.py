@@ -66,6 +66,8 @@ CONFIDENCE = {
 which is too rare there and is our own guess."""
 PLAIN, DOUBTFUL, NO_ACT = 0.9, 0.6, 0.5
 """Confidence of an act without an offer: by plain words, by words that point both ways, by the absence of words. Judged, not measured."""
+SURE = 0.75
+"""Below this confidence the lab asks back instead of making the move."""
 
 
 SIDES: dict[Speaker, Side] = {"YOU": Side.AGENT, "THEM": Side.PARTNER}
@@ -163,6 +165,11 @@ class Reading:
     """In [0, 1]: of an offer, how often one read on such evidence was the deal in the end."""
     evidence: Evidence | None
     """What the split rests on, where the utterance states one itself."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is a move that can be made without asking back."""
+        return self.act is not None and self.confidence >= SURE
 
 
 class Conversation:

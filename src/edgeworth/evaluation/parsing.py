@@ -1,27 +1,23 @@
-"""How well dialogue acts are read from human text: on agreed dialogues, whose deal is known, and on labelled utterances of our own.
+"""How well dialogue acts are read from human dialogues that were agreed, so that the deal is known.
 
 A dialogue is read right when its last offer is the deal. Every dialogue counts once, though the released files hold most of them twice,
-as either speaker saw them. The public data label no acts, so the confusion by act is measured on labelled utterances; for
-dialogues the last act is counted, by how they ended.
+as either speaker saw them. The public data label no acts: the last act is counted, by how the dialogue ended, and the confusion by act is
+measured on labelled utterances of our own (`labelled.py`).
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from edgeworth.dialogues.acts import Conversation, Reading, read_conversation
-from edgeworth.dialogues.lines import Dialogue, Line, Speaker, quoted, three_numbers
+from edgeworth.dialogues.lines import Dialogue, Speaker
 from edgeworth.dialogues.offers import Evidence
-from edgeworth.errors import DataError
 from edgeworth.evaluation.statistics import Estimate, mean
-from edgeworth.games.bargaining.contexts import Triple
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.progress import Progress, silent
 
@@ -143,66 +139,3 @@ def _last_acts(reads: Sequence[_Read]) -> dict[str, int]:
 def act_name(act: Act | None) -> str:
     """The name of an act, or that of no act."""
     return NO_ACT if act is None else act.name
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """An utterance of our own, with what was said before it and what it should be read as."""
-
-    pool: Triple
-    before: tuple[tuple[Speaker, str], ...]
-    said: tuple[Speaker, str]
-    act: str
-    share: Triple | None
-    """The speaker's units, where the utterance offers a split."""
-
-
-def read_labelled(path: str | Path) -> list[Labelled]:
-    """Labelled utterances: a JSON object per line with pool, before, say, act and share."""
-    path = Path(path).expanduser()
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(path, f"cannot be read ({error}); expected a file of JSON lines.") from error
-    return [_labelled(Line(path, number, line)) for number, line in enumerate(lines, start=1)]
-
-
-def _labelled(line: Line) -> Labelled:
-    try:
-        content = json.loads(line.text)
-    except ValueError as error:
-        raise line.error("a JSON object", quoted(line.text)) from error
-    if not isinstance(content, dict) or not {"pool", "say", "act"} <= content.keys():
-        raise line.error("a JSON object with pool, say and act, and maybe before and share", quoted(line.text))
-    if content["act"] not in ACT_NAMES:
-        raise line.error(f"an act of {', '.join(ACT_NAMES)}", quoted(str(content["act"])))
-    share = content.get("share")
-    return Labelled(
-        three_numbers(line, "pool", content["pool"]),
-        tuple(spoken(line, text) for text in content.get("before", ())),
-        spoken(line, content["say"]),
-        content["act"],
-        None if share is None else three_numbers(line, "share", share),
-    )
-
-
-def spoken(line: Line, text: str) -> tuple[Speaker, str]:
-    """ "YOU: i want the hats" as who said what."""
-    speaker, colon, words = str(text).partition(":")
-    if not colon or speaker.strip() not in OTHER_VIEW:
-        raise line.error("'YOU: …' or 'THEM: …'", quoted(str(text)))
-    return ("YOU" if speaker.strip() == "YOU" else "THEM"), words.strip()
-
-
-def measure_labelled(labelled: Sequence[Labelled], seed: int = 0) -> dict[str, Any]:
-    """The confusion by act, rows as labelled and columns as read; and how often a labelled split was read."""
-    readings = [read_conversation(one.pool, (*one.before, one.said)).readings[-1] for one in labelled]
-    pairs = Counter((one.act, act_name(reading.act)) for one, reading in zip(labelled, readings, strict=True))
-    acts = np.array([one.act == act_name(reading.act) for one, reading in zip(labelled, readings, strict=True)], np.float64)
-    splits = [one.share == reading.share for one, reading in zip(labelled, readings, strict=True) if one.share is not None]
-    return {
-        "utterances": len(labelled),
-        "act_accuracy": mean(acts, seed).as_dict(),
-        "split_accuracy": mean(np.array(splits, np.float64), seed).as_dict() if splits else None,
-        "confusion": {name: {read: pairs[name, read] for read in ACT_NAMES} for name in ACT_NAMES},
-    }
