@@ -34,6 +34,7 @@ from edgeworth.server.routes_lab import lab_routes
 from edgeworth.server.routes_negotiations import negotiation_routes
 from edgeworth.server.routes_openenv import add_openenv
 from edgeworth.server.routes_pages import page_routes
+from edgeworth.server.routes_results import result_routes
 from edgeworth.server.routes_runs import run_routes
 from edgeworth.server.routes_sales import sales_routes
 from edgeworth.server.sessions import Sessions
@@ -76,6 +77,7 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     app.include_router(session_routes(sessions))
     app.include_router(lab_routes())
     app.include_router(run_routes(settings))
+    app.include_router(result_routes(settings))
     app.include_router(page_routes(settings, store, metrics, lambda: running.draining))
     add_designers(app, sessions, settings)
     add_sockets(app, sessions, settings)

@@ -20,7 +20,9 @@ from edgeworth.server.refusals import Json, Refused, problems
 PAGE = Path(__file__).resolve().parent / "page"
 START = "index.html"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
+)
 HEADERS = {"content-security-policy": f"{POLICY}; frame-ancestors 'none'", "x-content-type-options": "nosniff", "cache-control": "no-cache"}
 FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in TYPES.values()}}}
 

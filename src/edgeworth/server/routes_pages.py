@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -17,24 +16,10 @@ from edgeworth.server.plots import DRAWN, TYPES, DrawnFigures, gallery, shown_fi
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.settings import ServerSettings
 from edgeworth.server.store import Store
+from edgeworth.server.studies import PAGES, WRITE_UP, Markdown, study_file
 
-PAGES = Path(__file__).resolve().parent / "pages"
 FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in TYPES.values()}}}
 HEADERS = {"content-security-policy": "default-src 'self'; style-src 'unsafe-inline'", "x-content-type-options": "nosniff"}
-
-
-class Markdown(PlainTextResponse):
-    """A page in Markdown."""
-
-    media_type = "text/markdown"
-
-
-def write_up() -> Path:
-    """Our page about the lab: inside an installed package, or in the docs of a checkout."""
-    for path in (PAGES / "blog.md", PAGES.parents[3] / "docs" / "blog.md"):
-        if path.is_file():
-            return path
-    raise Refused(404, "not_found", "This installation has no write-up.", "Look at the documentation.")
 
 
 def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
@@ -45,7 +30,7 @@ def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draini
     @router.get("/blog.md", operation_id="write_up", response_class=Markdown, responses=problems(404, page=True))
     async def blog() -> Response:
         """Our write-up of the lab."""
-        return FileResponse(write_up(), media_type=Markdown.media_type, headers=HEADERS)
+        return FileResponse(study_file(WRITE_UP), media_type=Markdown.media_type, headers=HEADERS)
 
     @router.get("/plots/", operation_id="figures", response_class=HTMLResponse, responses=problems(page=True))
     async def plots() -> Response:

@@ -37,7 +37,7 @@ export function address(path) {
   return new URL(path, document.baseURI.split("#")[0]).href;
 }
 
-async function request(method, path, body, signal) {
+async function answered(method, path, body, signal) {
   const token = sessionStorage.getItem(TOKEN);
   const headers = { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(token ? { authorization: `Bearer ${token}` } : {}) };
   const limit = AbortSignal.timeout(PATIENCE_MS);
@@ -48,17 +48,31 @@ async function request(method, path, body, signal) {
     if (signal?.aborted) throw error;
     throw new Unreachable();
   }
-  if (answer.status === 204) return null;
-  const text = await answer.text();
-  let content;
+  if (!answer.ok) throw await refusal(answer);
+  return answer;
+}
+
+async function refusal(answer) {
+  const said = await answer.text();
   try {
-    content = JSON.parse(text);
+    return new Refusal(answer.status, JSON.parse(said));
   } catch {
-    throw answer.ok ? new Unreachable() : new Refusal(answer.status, { message: text.slice(0, 200) || undefined });
+    return new Refusal(answer.status, { message: said.slice(0, 200) || undefined });
   }
-  if (!answer.ok) throw new Refusal(answer.status, content);
-  return content;
+}
+
+async function request(method, path, body, signal) {
+  const answer = await answered(method, path, body, signal);
+  if (answer.status === 204) return null;
+  try {
+    return await answer.json();
+  } catch {
+    throw new Unreachable(); // a body that was cut off
+  }
 }
 
 export const get = (path, query = {}, signal) => request("GET", `${path}${Object.keys(query).length ? `?${new URLSearchParams(query)}` : ""}`, undefined, signal);
 export const post = (path, body, signal) => request("POST", path, body, signal);
+/** A page of text, and a picture; requests, since links carry no token. */
+export const text = async (path) => (await answered("GET", path)).text();
+export const blob = async (path) => (await answered("GET", path)).blob();

@@ -11,9 +11,10 @@ import { button, h, problem, show } from "./dom.js";
 import { aboutScreen, homeScreen } from "./home.js";
 import { parseHash } from "./link.js";
 import { marketScreen } from "./market.js";
+import { resultsScreen } from "./results.js";
 import { runsScreen } from "./runs.js";
 
-const SCREENS = { home: homeScreen, bargain: bargainScreen, market: marketScreen, runs: runsScreen, about: aboutScreen };
+const SCREENS = { home: homeScreen, bargain: bargainScreen, market: marketScreen, runs: runsScreen, results: resultsScreen, about: aboutScreen };
 const main = document.getElementById("main");
 let catalog = null;
 let current = { name: null, screen: null };
