@@ -35,4 +35,34 @@ def test_runs_are_compared_and_grow_while_they_train(browser: Any, tmp_path: Pat
 
 def test_without_runs_the_page_says_how_to_begin_one(tab: Any) -> None:
     tab.goto("/#/runs")
-    tab.get_by_text("edgeworth train --algo ppo").wait_for(timeout=PATIENCE)
+    tab.get_by_text("edgeworth train --algo ppo").first.wait_for(timeout=PATIENCE)
+
+
+def test_a_training_is_started_watched_and_cancelled(browser: Any, tmp_path: Path) -> None:
+    with served_in_thread(tmp_path, runs=str(tmp_path / "runs")) as address:
+        page = browser.new_context(base_url=address).new_page()
+        page.goto("/#/runs")
+        page.get_by_label("Moves").select_option("200000")
+        page.get_by_role("button", name="Start training").click()
+        page.get_by_text("page_ppo_fast_lewis_seed0 has finished.").wait_for(timeout=90_000)
+        page.locator(".run-figures .lane").first.wait_for(timeout=PATIENCE)
+        assert "page_ppo_fast_lewis_seed0" in page.url
+        page.get_by_label("Moves").select_option("20000000")
+        page.get_by_label("Seed", exact=True).fill("5")
+        page.get_by_label("Seed", exact=True).press("Enter")
+        page.get_by_text("seed5 has made").wait_for(timeout=90_000)
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_text("was cancelled; what it had learnt is saved.").wait_for(timeout=PATIENCE)
+        assert page.get_by_role("button", name="Start training").is_enabled()
+        page.context.close()
+
+
+def test_a_server_with_tokens_says_that_it_trains_nothing(browser: Any, tmp_path: Path) -> None:
+    with served_in_thread(tmp_path, tokens=(("alice", "a-token-of-alice"),)) as address:
+        page = browser.new_context(base_url=address).new_page()
+        page.goto("/#/runs")
+        page.get_by_label("Your token").fill("a-token-of-alice")
+        page.keyboard.press("Enter")
+        page.get_by_text("Training is started from a terminal instead").wait_for(timeout=PATIENCE)
+        assert page.get_by_role("button", name="Start training").count() == 0
+        page.context.close()

@@ -117,6 +117,29 @@ def test_a_figure_is_drawn_once_and_again_when_its_history_changes(
     assert client.get(link).content == b"figure 2"
 
 
+def test_the_folders_are_walked_once_while_many_ask(settings: ServerSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[Path] = []
+    monkeypatch.setattr(plots, "_files_in", lambda root: walked.append(root) or iter(()))
+    with client_of(settings) as client:
+        for path in ("/plots/", "/plots/results/a.png", "/runs", "/runs/history?name=x", "/runs"):
+            client.get(path)
+    assert len(walked) == 2  # results and runs, once each
+
+
+def test_what_is_remembered_is_computed_again_when_it_is_too_old() -> None:
+    now, computed = [0.0], iter(range(10))
+    remembered = plots.Remembered(lambda: next(computed), seconds=2.0, clock=lambda: now[0])
+    assert (remembered(), remembered()) == (0, 0)
+    now[0] = 2.1
+    assert (remembered(), remembered()) == (1, 1)
+
+
+def test_a_figure_that_was_deleted_meanwhile_is_not_found(client: TestClient, tmp_path: Path) -> None:
+    assert client.get("/plots/results/a.png").status_code == 200
+    (tmp_path / "figures" / "a.png").unlink()
+    assert client.get("/plots/results/a.png").status_code == 404
+
+
 def test_only_the_last_figures_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plots, "drawn", lambda run: run.name.encode())
     monkeypatch.setattr(plots, "KEPT_FIGURES", 2)

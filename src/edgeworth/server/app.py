@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gc
 import logging
 import signal
@@ -27,6 +28,7 @@ from edgeworth.server.access import Access
 from edgeworth.server.limits import Guard
 from edgeworth.server.live import GAMES, open_live, opening_of
 from edgeworth.server.monitoring import Metrics, Monitor, note
+from edgeworth.server.plots import Remembered, shown_files
 from edgeworth.server.refusals import add_exception_handlers
 from edgeworth.server.routes_designers import add_designers
 from edgeworth.server.routes_games import auction_routes, bargaining_routes, session_routes
@@ -41,6 +43,7 @@ from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import ServerSettings, settings_of_environment
 from edgeworth.server.sockets import add_sockets
 from edgeworth.server.store import Store
+from edgeworth.server.training import Training
 
 Hook = Callable[[], Awaitable[None]]
 
@@ -76,9 +79,11 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     app.include_router(negotiation_routes(sessions))
     app.include_router(session_routes(sessions))
     app.include_router(lab_routes())
-    app.include_router(run_routes(settings))
+    files, training = Remembered(lambda: shown_files(settings)), Training(settings)
+    running.stops.append(functools.partial(asyncio.to_thread, training.close))
+    app.include_router(run_routes(settings, files, training))
     app.include_router(result_routes(settings))
-    app.include_router(page_routes(settings, store, metrics, lambda: running.draining))
+    app.include_router(page_routes(files, store, metrics, lambda: running.draining))
     add_designers(app, sessions, settings)
     add_sockets(app, sessions, settings)
     add_openenv(app, sessions, settings)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import asyncio
 import html
 import tempfile
+import threading
+import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Generic, TypeVar
 from urllib.parse import quote
 
 from edgeworth.errors import EdgeworthError, MissingExtra
@@ -21,8 +24,27 @@ from edgeworth.server.settings import ServerSettings
 
 MOST_FILES = 2_000
 KEPT_FIGURES = 32
+LOOK_SECONDS = 1.5
+"""How old the list of files may be; a page asks for it every few seconds, and for every figure in it."""
 TYPES = {".png": "image/png", ".csv": "text/csv", ".json": "application/json"}
 DRAWN = Path(HISTORY).with_suffix(".png").name
+
+Value = TypeVar("Value")
+
+
+class Remembered(Generic[Value]):
+    """A value that is computed when it is asked for, and again when it is too old; while one thread computes it, others wait for that."""
+
+    def __init__(self, compute: Callable[[], Value], seconds: float = LOOK_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+        self._compute, self._seconds, self._clock = compute, seconds, clock
+        self._lock = threading.Lock()
+        self._found: tuple[float, Value] | None = None
+
+    def __call__(self) -> Value:
+        with self._lock:
+            if self._found is None or self._clock() - self._found[0] > self._seconds:
+                self._found = self._clock(), self._compute()
+            return self._found[1]
 
 
 def shown_files(settings: ServerSettings) -> dict[str, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -12,9 +13,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from edgeworth.server.models import Status
 from edgeworth.server.monitoring import Metrics
-from edgeworth.server.plots import DRAWN, TYPES, DrawnFigures, gallery, shown_files
+from edgeworth.server.plots import DRAWN, TYPES, DrawnFigures, Remembered, gallery
 from edgeworth.server.refusals import Json, Refused, problems
-from edgeworth.server.settings import ServerSettings
 from edgeworth.server.store import Store
 from edgeworth.server.studies import PAGES, WRITE_UP, Markdown, study_file
 
@@ -22,7 +22,7 @@ FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in
 HEADERS = {"content-security-policy": "default-src 'self'; style-src 'unsafe-inline'", "x-content-type-options": "nosniff"}
 
 
-def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
+def page_routes(files: Remembered[dict[str, Path]], store: Store, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
     """Pages, health, readiness and metrics."""
     drawn = DrawnFigures()
     router = APIRouter(tags=["pages"])
@@ -36,14 +36,14 @@ def page_routes(settings: ServerSettings, store: Store, metrics: Metrics, draini
     async def plots() -> Response:
         """All figures, and links to the data of runs."""
         page = (PAGES / "figures.html").read_text(encoding="utf-8")
-        shown = gallery(list(await asyncio.to_thread(shown_files, settings)))
+        shown = gallery(list(await asyncio.to_thread(files)))
         return HTMLResponse(page.replace("<!-- figures -->", shown), headers=HEADERS)
 
     @router.get("/plots/{name:path}", operation_id="figure", response_class=FileResponse, responses=FILES | problems(404, 501, page=True))
     async def plot(name: str) -> Response:
         """One figure, or the data of a run."""
-        path = (await asyncio.to_thread(shown_files, settings)).get(name)
-        if path is None:
+        path = (await asyncio.to_thread(files)).get(name)
+        if path is None or not path.is_file():
             raise Refused(404, "not_found", f"There is no figure {name[:100]!r}.", "GET /plots/ lists them.", "name")
         if name.endswith(DRAWN) and path.name != DRAWN:
             return Response(await drawn.figure(path), media_type=TYPES[".png"], headers=HEADERS)

@@ -1,4 +1,4 @@
-"""Runs on this machine: their folders, settings and metrics over time, also while they train.
+"""Runs on this machine: their folders, settings and metrics over time, also while they train; and starting a short one.
 
 A run is named by its folder inside the folder of runs. A name is looked up in the list of the runs that are there; a path that a client
 sends is never opened.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,41 +17,63 @@ from fastapi import APIRouter, Query, Response
 
 from edgeworth.runlog import CHECKPOINTS, CONFIG, FACTS, HISTORY, METRICS, SUFFIX, read_config, read_history
 from edgeworth.server.models_lab import RunHistory, RunList
-from edgeworth.server.plots import shown_files
+from edgeworth.server.models_training import TrainingRequest, Trainings, TrainingState
+from edgeworth.server.plots import Remembered
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.settings import ServerSettings
+from edgeworth.server.training import Training
 
 FOLDER = "runs/"
 MOST_LINES = 400
 """Lines of a history that are sent; of a longer one, evenly chosen ones and the last."""
 
 
-def run_routes(settings: ServerSettings) -> APIRouter:
-    """List the runs, and show one."""
+def run_routes(settings: ServerSettings, files: Remembered[dict[str, Path]], training: Training) -> APIRouter:
+    """List the runs, show one, and train."""
     router = APIRouter(tags=["runs"])
+    root = Path(settings.runs).resolve()
+    lines = Remembered(lambda: [run_line(name, folder) for name, folder in run_folders(files(), root).items() if has_log(folder)])
 
     @router.get("/runs", operation_id="runs", response_model=RunList, responses=problems())
     async def listed() -> Response:
         """All runs, the one that was written last first."""
-        found = await asyncio.to_thread(lambda: [run_line(name, folder) for name, folder in run_folders(settings).items()])
-        return Json({"runs": sorted(found, key=lambda run: -run["changed"])})
+        return Json({"runs": sorted(await asyncio.to_thread(lines), key=lambda run: -run["changed"])})
 
     @router.get("/runs/history", operation_id="run_history", response_model=RunHistory, responses=problems(404))
     async def history(name: Annotated[str, Query(max_length=500)]) -> Response:
         """Settings and metrics of a run."""
-        folder = (await asyncio.to_thread(run_folders, settings)).get(name)
-        if folder is None:
+        folder = run_folders(await asyncio.to_thread(files), root).get(name)
+        if folder is None or not has_log(folder):
             raise Refused(404, "not_found", f"There is no run {name[:100]!r}.", "GET /runs lists them.", "name")
         return Json(await asyncio.to_thread(run_history, name, folder))
+
+    @router.get("/trainings", operation_id="trainings", response_model=Trainings, responses=problems())
+    async def trainings() -> Response:
+        """Whether a training can be started here, from which settings, and the last one."""
+        return Json(await asyncio.to_thread(training.overview))
+
+    @router.post("/trainings", operation_id="train", status_code=202, response_model=TrainingState, responses=problems(409))
+    async def train(body: TrainingRequest) -> Response:
+        """Start a training, one at a time; only on a server for its own machine."""
+        return Json(await asyncio.to_thread(training.start, body), 202)
+
+    @router.post("/trainings/cancel", operation_id="cancel_training", response_model=TrainingState, responses=problems(404))
+    async def cancel() -> Response:
+        """Tell the training to save and stop."""
+        return Json(await asyncio.to_thread(training.cancel))
 
     return router
 
 
-def run_folders(settings: ServerSettings) -> dict[str, Path]:
+def run_folders(files: Mapping[str, Path], root: Path) -> dict[str, Path]:
     """The folders of all runs, by name."""
-    logs = [path.parent for link, path in shown_files(settings).items() if link.startswith(FOLDER) and path.name in (METRICS, HISTORY)]
-    root = Path(settings.runs).resolve()
+    logs = [path.parent for link, path in files.items() if link.startswith(FOLDER) and path.name in (METRICS, HISTORY)]
     return {folder.relative_to(root).as_posix(): folder for folder in logs}
+
+
+def has_log(folder: Path) -> bool:
+    """Whether a run has metrics; it may have been deleted since it was found."""
+    return any((folder / log).is_file() for log in (METRICS, HISTORY))
 
 
 def run_lines(folder: Path) -> list[dict[str, Any]]:

@@ -5,20 +5,23 @@
 import { get } from "./api.js";
 import { button, h, problem, show, svg } from "./dom.js";
 import { hashOf } from "./link.js";
+import { TrainingPanel } from "./training.js";
 
 const LOOK_MS = 4_000;
+const LOOK_TRAINING_MS = 1_000;
 const MOST = 4;
 const STEP = "steps";
 /** What a reader looks at first; bookkeeping is not drawn. */
-const FIRST = ["reward", "share_of_maximum", "composite", "deal_rate", "approx_kl", "kl"];
-const UNDRAWN = new Set([STEP, "iteration", "epochs", "updates"]);
+const FIRST = ["reward", "share_of_maximum", "composite", "deal_rate", "approx_kl", "kl", "entropy", "episode_length"];
+const FIRST_FIGURES = 8;
+const UNDRAWN = new Set([STEP, "iteration", "epochs", "updates", "seconds", "cpu_seconds"]);
 const WIDTH = 360;
 const HEIGHT = 170;
 const LEFT = 48;
 const FLOOR = 138;
 
 /** The screen; its parameter `show` names the runs in the figures, separated by commas. */
-export function runsScreen(main, params) {
+export function runsScreen(main, params, catalog) {
   const list = h("div", { class: "run-list", tabindex: 0, role: "region", "aria-label": "All runs" });
   const figures = h("div", { class: "run-figures" });
   let chosen = names(params);
@@ -26,10 +29,17 @@ export function runsScreen(main, params) {
   let histories = {};
   let timer = null;
   let gone = false;
+  const training = new TrainingPanel(catalog, begun, (name) => histories[name]);
+
+  /** Show a run that was started here beside those that are shown. */
+  function begun(name) {
+    choose(name, true);
+  }
 
   async function look() {
     clearTimeout(timer);
     try {
+      await training.look();
       runs = (await get("runs")).runs;
       if (!chosen.length && runs.length) chosen = [runs[0].name];
       const wanted = runs.filter(({ name, changed }) => chosen.includes(name) && histories[name]?.changed !== changed);
@@ -40,7 +50,7 @@ export function runsScreen(main, params) {
     }
     if (gone) return;
     update();
-    timer = setTimeout(look, LOOK_MS);
+    timer = setTimeout(look, training.running ? LOOK_TRAINING_MS : LOOK_MS);
   }
 
   function choose(name, on) {
@@ -50,6 +60,7 @@ export function runsScreen(main, params) {
   }
 
   function update() {
+    training.update();
     if (!runs.length) return show(list, h("p", {}, "No runs yet. Train one, and its curves appear here while it trains:"), h("pre", {}, "edgeworth train --algo ppo --config configs/ppo_fast.yaml --seed 1 --out runs/mine"));
     show(list, h("table", {}, h("thead", {}, h("tr", {}, ["Run", "Began", "Checkpoints", "Command"].map((words) => h("th", { scope: "col" }, words)))),
       h("tbody", {}, runs.map(({ name, began, checkpoints, command }) => h("tr", {},
@@ -59,12 +70,15 @@ export function runsScreen(main, params) {
     const columns = [...new Set(shown.flatMap(({ lines }) => lines.flatMap((line) => Object.keys(line).filter((key) => !UNDRAWN.has(key) && typeof line[key] === "number"))))];
     const rank = (column) => (FIRST.includes(column) ? FIRST.indexOf(column) : FIRST.length);
     columns.sort((one, other) => rank(one) - rank(other));
+    const open = new Set([...figures.querySelectorAll("details[open] > summary")].map((summary) => summary.dataset.key));
+    const folded = (key, title, ...inside) => h("details", { open: open.has(key) }, h("summary", { "data-key": key }, title), inside);
+    const drawn = (some) => h("div", { class: "grid-figures" }, some.map((column) => figure(column, shown)));
     show(figures, shown.length ? h("p", { class: "small" }, shown.map(({ name, total }, place) => h("span", { class: `key lane-${place}` }, `${"●■▲◆"[place]} ${name}: ${total} line${total === 1 ? "" : "s"} `))) : null,
-      h("div", { class: "grid-figures" }, columns.map((column) => figure(column, shown))),
-      shown.map(({ name, settings }) => h("details", {}, h("summary", { "data-key": `settings-${name}` }, `Settings of ${name}`), h("pre", {}, JSON.stringify(settings, null, 1)))));
+      drawn(columns.slice(0, FIRST_FIGURES)), columns.length > FIRST_FIGURES ? folded("more", "All other metrics", drawn(columns.slice(FIRST_FIGURES))) : null,
+      shown.map(({ name, settings }) => folded(`settings-${name}`, `Settings of ${name}`, h("pre", {}, JSON.stringify(settings, null, 1)))));
   }
 
-  main.append(h("h1", {}, "Runs"), h("p", { class: "quiet" }, `What was trained on this machine; up to ${MOST} runs side by side. Curves grow while a run trains.`), list, figures);
+  main.append(h("h1", {}, "Runs"), h("p", { class: "quiet" }, `What was trained on this machine; up to ${MOST} runs side by side. Curves grow while a run trains.`), training.element, list, figures);
   show(list, h("p", { class: "waiting", role: "status" }, "Looking for runs …"));
   look();
   return { follow: (given) => ((chosen = names(given)), look()), leave: () => ((gone = true), clearTimeout(timer)) };
