@@ -20,9 +20,23 @@ def run_step(tab: Any, number: int) -> None:
     tab.get_by_role("heading", name=f"Step {number}, sale 1 of 5").wait_for(timeout=PATIENCE)
 
 
-def test_a_rigged_market_is_mended_by_fines_on_proof(tab: Any) -> None:
+def test_the_first_screen_shows_a_ring_at_work_and_one_button_breaks_it_up(tab: Any) -> None:
     tab.goto("/")
-    tab.get_by_role("link", name="See the ring at work").click()
+    tab.get_by_text("ring of 8: rigs").wait_for(timeout=PATIENCE)
+    assert (
+        "all 3 lots go for .21" in tab.locator(".first").inner_text()
+        and "while the ring was legal\t19 %" in tab.locator(".profits").inner_text()
+    )
+    tab.get_by_role("button", name="Fine cover bids on proof").click()
+    tab.get_by_role("heading", name="The ring breaks up").wait_for(timeout=PATIENCE)
+    assert "4 of 8 members have left" in tab.locator(".first").inner_text() and "72 %" in tab.locator(".profits").inner_text()
+    tab.get_by_role("link", name="Change the rules yourself").click()
+    tab.get_by_role("heading", name="Step 3, sale 1 of 5").wait_for(timeout=PATIENCE)
+    assert "R rose from 0.22 to 0.65" in tab.locator(".verdict-line").inner_text()
+
+
+def test_a_rigged_market_is_mended_by_fines_on_proof(tab: Any) -> None:
+    open_floor(tab, f"{MARKET}&reveal=1&steps={LEGAL_RING}~{LEGAL_RING}")
     tab.get_by_text("ring of 8: rigs").wait_for(timeout=PATIENCE)
     assert tab.locator(".tile.whole strong").inner_text() == "0.16"
     tab.get_by_role("button", name="Fine cover bids on proof").click()
@@ -30,6 +44,39 @@ def test_a_rigged_market_is_mended_by_fines_on_proof(tab: Any) -> None:
     run_step(tab, 3)
     assert "R rose from 0.16 to 0.65" in tab.locator(".verdict-line").inner_text()
     assert tab.get_by_text("ring of 4: rigs").is_visible()
+
+
+def test_the_floor_opens_in_mid_game(tab: Any) -> None:
+    open_floor(tab, "/#/market")
+    assert tab.get_by_role("heading", name="Step 2, sale 1 of 5").is_visible() and tab.locator(".bid").count() > 3
+
+
+def test_rules_can_begin_with_the_published_ones_or_the_best_constant(tab: Any) -> None:
+    open_floor(tab)
+    presets = tab.get_by_label("Begin with the rules of")
+    assert presets.locator("option:checked").inner_text() == "textbook second price, rings legal"
+    presets.select_option(label="published card (informed greedy)")
+    assert tab.get_by_label("fined on suspicion").is_checked() and '"reserve_price": 0.18' in tab.locator(".mechanism pre").text_content()
+    presets.select_option(label="best constant for a ring")
+    assert presets.locator("option").first.inner_text() == "best constant for a ring"
+    tab.locator('[data-key="reserve_price"]').fill("0.77")
+    assert presets.locator("option:checked").inner_text() == "your own"
+    run_step(tab, 1)
+
+
+def test_on_a_phone_the_controls_are_in_a_sheet(browser: Any, server: str) -> None:
+    page = browser.new_context(base_url=server, viewport={"width": 390, "height": 844}, has_touch=True).new_page()
+    open_floor(page, f"{MARKET}&steps={LEGAL_RING}")
+    assert not page.get_by_label("VCG").is_visible() and not page.get_by_label("Population").is_visible()
+    page.get_by_role("button", name="Change the rules").tap()
+    page.get_by_label("VCG").check()
+    assert page.get_by_label("Population").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.get_by_label("VCG").is_visible()
+    page.get_by_role("button", name="Run step 2 of").tap()
+    page.get_by_role("heading", name="Step 2, sale 1 of 5").wait_for(timeout=PATIENCE)
+    assert page.locator(".ladder").bounding_box()["y"] < 844
+    page.context.close()
 
 
 def test_what_is_true_is_hidden_until_it_is_revealed(tab: Any) -> None:

@@ -21,6 +21,15 @@ def test_a_negotiation_is_played_by_clicks(tab: Any) -> None:
     assert "6 points" in tab.locator(".worth .they").inner_text() and "hidden" not in tab.locator(".pool").inner_text()
 
 
+def test_the_best_blind_plan_is_on_the_frontier(tab: Any) -> None:
+    tab.goto(f"{GAME}&moves=I2.0.0")
+    assert "best blind plan" in result(tab)
+    planned = re.search(r"best blind plan gives you (\d+) and them (\d+)", tab.locator("svg.frontier").get_attribute("aria-label"))
+    assert planned is not None
+    tips = tab.locator("svg.frontier title").all_text_contents()
+    assert f"The best blind plan's deal: you {planned[1]}, they {planned[2]}" in "".join(tips)
+
+
 def test_a_negotiation_is_played_in_words(tab: Any) -> None:
     sit_down(tab)
     assert "PROPOSE: you get 2 books, 1 hat, 1 ball, 9 points" in say(tab, "I'd like both books, the hat and one ball")

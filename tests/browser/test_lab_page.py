@@ -20,7 +20,7 @@ SCREENS = {"/": "#version", "/#/about": "h1", f"{GAME}&moves=P2.1.2": ".chat .th
 def test_the_first_screen_leads_to_a_game_and_shows_the_version(tab: Any) -> None:
     tab.goto("/")
     assert tab.locator("#version").inner_text(timeout=PATIENCE).startswith("Edgeworth ")
-    tab.get_by_role("link", name="Bargain with the trained agent").click()
+    tab.get_by_role("link", name="Bargain with a trained agent").click()
     act(tab, "Propose").wait_for(timeout=PATIENCE)
     tab.get_by_role("link", name="About").click()
     assert tab.get_by_role("heading", name="About this server").is_visible()

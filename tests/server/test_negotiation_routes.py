@@ -84,6 +84,7 @@ def test_an_analysis_places_a_deal_among_what_was_possible(tmp_path: Path) -> No
     assert found["improvement"] == {"share": [2, 0, 2], "mine": 8, "theirs": 6}
     got = found["could_get"]
     assert got["random"] < found["deal"]["mine"] < got["oracle"] == 8 and got["plan"]["here"] <= got["oracle"]
+    assert got["plan"]["deal"]["mine"] == got["plan"]["here"] and got["plan"]["deal"] in found["allocations"]
     assert {(point["mine"], point["theirs"]) for point in found["frontier"]} <= {(p["mine"], p["theirs"]) for p in found["allocations"]}
 
 

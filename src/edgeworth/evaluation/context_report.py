@@ -7,6 +7,7 @@ in points, in the units the environment pays.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -22,10 +23,10 @@ from edgeworth.evaluation.episodes import play_out
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.best_response import best_response
 from edgeworth.games.bargaining.blind_plan import bayes_plan
-from edgeworth.games.bargaining.contexts import Context, Triple
+from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.frontier import Allocation, allocations, pareto_frontier, solutions, valued
 from edgeworth.games.bargaining.history import Move, share_for_agent
-from edgeworth.games.bargaining.vocabulary import Side
+from edgeworth.games.bargaining.vocabulary import Outcome, Side
 
 RANDOM_EPISODES, PLAN_EPISODES = 1_000, 20
 """Episodes over which the reward of the random agent, and of the blind plan, is averaged."""
@@ -47,13 +48,18 @@ def could_get(context: Context, config: BargainingConfig, opener: Side) -> dict[
     return entry
 
 
-def mean_reward(context: Context, config: BargainingConfig, opener: Side, negotiator: Negotiator, episodes: int, seed: int) -> float:
-    """A negotiator's mean reward over so many episodes of one context."""
+def played(
+    context: Context, config: BargainingConfig, opener: Side, negotiator: Negotiator, episodes: int, seed: int
+) -> tuple[float, Triple | None]:
+    """A negotiator's mean reward over so many episodes of one context, and the most frequent deal; None where most end without."""
     batch = BargainingBatch(config, episodes)
     batch.rules["opens"] = int(opener)
     batch.seed(seed)
     batch.reset(np.array([context.row()] * episodes, np.int16))
-    return float(play_out(batch, negotiator)[0].mean())
+    reward = float(play_out(batch, negotiator)[0].mean())
+    ends = zip(batch.state["outcome"], batch.state["deal"], strict=True)
+    deals = Counter(triple_of(deal) if Outcome(int(outcome)).is_deal else None for outcome, deal in ends)
+    return reward, deals.most_common(1)[0][0]
 
 
 def improvement(context: Context, deal: Triple | None) -> Allocation | None:
@@ -69,7 +75,8 @@ def context_report(
     """A played negotiation against everything that was possible in its context."""
     points, got = solutions(context), could_get(context, config, opener)
     if "plan" in got:
-        got["plan"]["here"] = mean_reward(context, config, opener, Bayes(), PLAN_EPISODES, seed)
+        here, share = played(context, config, opener, Bayes(), PLAN_EPISODES, seed)
+        got["plan"] |= {"here": here, "deal": None if share is None else asdict(valued(context, share))}
     path = [(move, share_for_agent(context.counts, move)) for move in moves if move.share is not None]
     distinct = {(point.mine, point.theirs): point for point in allocations(context)}
     return {
@@ -80,5 +87,5 @@ def context_report(
         "path": [{"side": move.side, "act": move.act, **asdict(valued(context, share))} for move, share in path],
         "deal": None if deal is None else asdict(valued(context, deal)),
         "improvement": None if (better := improvement(context, deal)) is None else asdict(better),
-        "could_get": {**got, "random": mean_reward(context, config, opener, RandomLegal(), RANDOM_EPISODES, seed)},
+        "could_get": {**got, "random": played(context, config, opener, RandomLegal(), RANDOM_EPISODES, seed)[0]},
     }

@@ -38,6 +38,19 @@ class Catalog(BaseModel):
     providers: list[Named] = Field(description="Hint providers.")
 
 
+class BundledMechanism(Named):
+    """A mechanism to begin with."""
+
+    mechanism: DaedalusAction
+    notes: list[str] = Field(description="What is to be said of it, such as for how many bidders it was found.")
+
+
+class Mechanisms(BaseModel):
+    """All bundled mechanisms."""
+
+    mechanisms: list[BundledMechanism]
+
+
 class ParseRequest(BaseModel):
     """What the agent of a negotiation says next."""
 

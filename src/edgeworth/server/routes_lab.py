@@ -1,4 +1,4 @@
-"""The lab page: its files, and the catalog of what can be chosen on it.
+"""The lab page: its files, the catalog of what can be chosen on it, and mechanisms to begin with.
 
 The page is a client of the public API like any other. Its files need no token, since it is the page that asks for one.
 """
@@ -6,16 +6,18 @@ The page is a client of the public API like any other. Its files need no token, 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
 from edgeworth import __version__, catalog
-from edgeworth.config import BargainingConfig, scenario_names, scenario_note
+from edgeworth.agents.designers.bundled import USUAL_BIDDERS, find_mechanism, mechanism_names
+from edgeworth.config import BIDDER_RANGE, BargainingConfig, scenario_names, scenario_note
 from edgeworth.server.live import RULES_OF
-from edgeworth.server.models_lab import Catalog
+from edgeworth.server.models_lab import Catalog, Mechanisms
 from edgeworth.server.refusals import Json, Refused, problems
+from edgeworth.validation import between
 
 PAGE = Path(__file__).resolve().parent / "page"
 START = "index.html"
@@ -24,6 +26,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
 )
 HEADERS = {"content-security-policy": f"{POLICY}; frame-ancestors 'none'", "x-content-type-options": "nosniff", "cache-control": "no-cache"}
+PUBLISHED = "The published environment's robust mechanism, from its card."
 FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in TYPES.values()}}}
 
 
@@ -52,7 +55,19 @@ def lab_routes() -> APIRouter:
         found = {key: [{"name": name, "what": described(kind, name)} for name in catalog.names(kind)] for key, kind in names.items()}
         return Json({"version": __version__, "rules": RULES_OF, "scenarios": [scenario(name) for name in scenario_names()], **found})
 
+    @router.get("/mechanisms", operation_id="mechanisms", response_model=Mechanisms, responses=problems())
+    async def mechanisms(n_agents: Annotated[int, between(*BIDDER_RANGE)] = USUAL_BIDDERS) -> Response:
+        """The bundled mechanisms for so many bidders: the published one, and the best constants of every population."""
+        return Json({"mechanisms": [bundled(name, n_agents) for name in mechanism_names()]})
+
     return router
+
+
+def bundled(name: str, n_agents: int) -> dict[str, Any]:
+    """A bundled mechanism, as `BundledMechanism` describes it."""
+    mechanism, notes = find_mechanism(name, n_agents)
+    what = PUBLISHED if name == "informed_greedy" else f"The best constant mechanism for {name.replace('_', ' ')}."
+    return {"name": name, "what": what, "mechanism": mechanism.model_dump(), "notes": notes}
 
 
 def described(kind: str, name: str) -> str:

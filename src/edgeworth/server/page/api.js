@@ -37,13 +37,16 @@ export function address(path) {
   return new URL(path, document.baseURI.split("#")[0]).href;
 }
 
-async function answered(method, path, body, signal) {
+function headersFor(body) {
   const token = sessionStorage.getItem(TOKEN);
-  const headers = { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(token ? { authorization: `Bearer ${token}` } : {}) };
+  return { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(token ? { authorization: `Bearer ${token}` } : {}) };
+}
+
+async function answered(method, path, body, signal) {
   const limit = AbortSignal.timeout(PATIENCE_MS);
   let answer;
   try {
-    answer = await fetch(address(path), { method, headers, body: JSON.stringify(body), signal: signal ? AbortSignal.any([signal, limit]) : limit });
+    answer = await fetch(address(path), { method, headers: headersFor(body), body: JSON.stringify(body), signal: signal ? AbortSignal.any([signal, limit]) : limit });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Unreachable();
@@ -76,3 +79,7 @@ export const post = (path, body, signal) => request("POST", path, body, signal);
 /** A page of text, and a picture; requests, since links carry no token. */
 export const text = async (path) => (await answered("GET", path)).text();
 export const blob = async (path) => (await answered("GET", path)).blob();
+/** Delete something that is not needed any more; also while the page is being left, and without waiting for an answer. */
+export function drop(path) {
+  fetch(address(path), { method: "DELETE", headers: headersFor(), keepalive: true }).catch(() => {});
+}

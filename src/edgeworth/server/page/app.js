@@ -5,10 +5,11 @@
  * address changes within the screen, the second before another one takes its place.
  */
 
+import { aboutScreen } from "./about.js";
 import { get, hasToken, setToken } from "./api.js";
 import { bargainScreen } from "./bargain.js";
 import { button, h, problem, show } from "./dom.js";
-import { aboutScreen, homeScreen } from "./home.js";
+import { homeScreen } from "./home.js";
 import { parseHash } from "./link.js";
 import { marketScreen } from "./market.js";
 import { resultsScreen } from "./results.js";

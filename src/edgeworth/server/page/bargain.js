@@ -68,7 +68,7 @@ export function bargainScreen(main, params, catalog) {
   const settings = settingsOf(params, catalog);
   history.replaceState(null, "", hashOf("bargain", { ...settings, moves: params.moves }));
   start(settings, movesOf(params.moves));
-  return { follow, leave: () => (game.task?.abort(), watch.stop(), hints.drop()) };
+  return { follow, leave: () => (game.close(), watch.stop(), hints.drop()) };
 }
 
 /** The settings that an address names; what it does not name, or names wrongly, is the default. */

@@ -1,56 +1,90 @@
 /**
- * The first screen, and what this server offers besides the games.
+ * The first screen: a market in the middle of its game, stopped at a sale that a ring has rigged, and one button that changes the rules.
  */
 
-import { address } from "./api.js";
-import { h } from "./dom.js";
-import { mechanismsText } from "./link.js";
-import { OPEN_RULES } from "./mechanism.js";
+import { button, h, problem, show } from "./dom.js";
+import { Episode } from "./episode.js";
+import { ladder } from "./ladder.js";
+import { hashOf, mechanismsText } from "./link.js";
+import { ON_PROOF, OPEN_RULES } from "./mechanism.js";
 
-/** A second-price sale in which rings are legal, as addresses write it. */
-const RIGGED = mechanismsText([OPEN_RULES]);
+/** Eight bidders whom the rules let form a ring; two steps have been played. Seeds differ in size, not in kind. */
+export const MARKET = { stage: "3", bidders: 8, length: 10, seed: 13, reveal: 1 };
+export const BEGUN = [OPEN_RULES, OPEN_RULES];
+const percent = (share) => `${Math.round(100 * share)} %`;
 
-/** What the lab is, in one sentence, and where to begin. */
 export function homeScreen(main) {
-  main.append(
-    h("h1", { class: "lead" }, "Bidders are rigging a market: change its rules. Then strike a deal with somebody who hides what they want."),
-    h("div", { class: "two" },
-      h("section", { class: "panel" },
-        h("h2", {}, "Stop a ring"),
-        h("p", {}, "Eight bidders come to five sales a day. Rings are legal here, so they agree beforehand who wins, and the seller gets a seventh of what competition would pay. Press “Fine cover bids on proof”, run a step, and see what becomes of the ring."),
-        h("div", { class: "row" },
-          h("a", { class: "button main", href: `#/market?stage=3&seed=8&reveal=1&steps=${RIGGED}~${RIGGED}` }, "See the ring at work"),
-          h("a", { class: "button", href: "#/market?stage=4" }, "Design a market of your own"))),
-      h("section", { class: "panel" },
-        h("h2", {}, "Strike a deal"),
-        h("p", {}, "Books, hats and balls are on the table, and your partner wants some of them. Offer, insist, agree or walk away, by clicking or in plain English. Afterwards you see what your partner wanted, and what was left on the table."),
-        h("div", { class: "row" },
-          h("a", { class: "button main", href: "#/bargain?scenario=lewis&partner=self_play&seed=11" }, "Bargain with the trained agent"),
-          h("a", { class: "button", href: "#/bargain?scenario=lewis&partner=heuristic&seed=7&watch=bayes" }, "Watch an agent bargain")))));
-  return {};
+  const episode = new Episode(() => changed());
+  const picture = h("section", { class: "panel", "aria-label": "A sale" });
+  const words = h("section", { class: "panel first", "aria-label": "What happens" });
+
+  function changed() {
+    const { steps, mechanisms, busy, error, retry } = episode;
+    const before = steps[BEGUN.length - 1];
+    const after = steps[BEGUN.length];
+    const shown = after ?? before;
+    if (error) return show(words, problem(error, button("Try again", retry, { class: "main", "data-key": "retry" })));
+    if (!before) return show(words, h("p", { class: "waiting", role: "status" }, busy));
+    const place = cheapest(before.sales);
+    show(picture, h("h2", {}, after ? "A sale of the next step, with fines on proof" : "A sale"), ladder(shown.sales[place], true, false), key(shown.sales[place]));
+    show(words, after ? afterwards(before, after, place) : beforehand(before, place), profits(before, after),
+      h("div", { class: "row" }, after
+        ? [h("a", { class: "button main", href: hashOf("market", { ...MARKET, steps: mechanismsText(mechanisms) }) }, "Change the rules yourself"), button("Again from the start", () => episode.open(MARKET, BEGUN), { "data-key": "fine" })]
+        : button(busy || "Fine cover bids on proof", () => episode.run({ ...OPEN_RULES, ...ON_PROOF }), { class: "main", "data-key": "fine", disabled: Boolean(busy) })));
+  }
+
+  main.append(h("h1", { class: "lead" }, "Bidders are rigging this market. Change its rules."),
+    h("div", { class: "two floor" }, picture, h("div", { class: "column" }, words, bargainCard())));
+  episode.open(MARKET, BEGUN);
+  return { leave: () => episode.close() };
 }
 
-/** Links to everything else, and both games from a terminal. */
-export function aboutScreen(main, params, catalog) {
-  const link = (path, words) => h("li", {}, h("a", { href: address(path) }, words));
-  main.append(
-    h("h1", {}, "About this server"),
-    h("p", {}, "Edgeworth is a laboratory for strategic agents: two people who divide a pool, and a referee who sets the rules of a market. This page uses the same public routes as every other client."),
-    h("div", { class: "two" },
-      h("section", { class: "panel" },
-        h("h2", {}, "Elsewhere on it"),
-        h("ul", { class: "plain" },
-          link("blog.md", "What this lab is, and what has been found in it"), link("plots/", "Figures of finished runs"),
-          link("api/designers", "Designers that can be asked for a mechanism"), link("openapi.json", "Every route, as an OpenAPI document"),
-          link("health", "Health"), link("ready", "Readiness"), link("metrics", "Metrics")),
-        h("p", { class: "small quiet" }, "With tokens, these links answer only to requests that carry one.")),
-      h("section", { class: "panel" },
-        h("h2", {}, "From a terminal"),
-        h("p", {}, "A negotiation in two requests:"),
-        h("pre", {}, `curl -s ${address("bargaining/reset")} -H 'content-type: application/json' \\\n  -d '{"session_id": "negotiation", "seed": 1}'\ncurl -s ${address("bargaining/step")} -H 'content-type: application/json' \\\n  -d '{"session_id": "negotiation", "action": {"act_type": 0, "oA": [1, 1, 1]}}'`),
-        h("p", {}, "A market in three:"),
-        h("pre", {}, `curl -s ${address("reset")} -H 'content-type: application/json' \\\n  -d '{"session_id": "demo", "n_agents": 8, "episode_length": 10}'\ncurl -s ${address("api/design")} -H 'content-type: application/json' \\\n  -d '{"session_id": "demo"}'\ncurl -s ${address("step")} -H 'content-type: application/json' \\\n  -d '{"session_id": "demo", "action": MECHANISM}'`))),
-    h("h2", {}, "Partners"),
-    h("table", {}, h("tbody", {}, catalog.partners.map(({ name, what }) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, what))))));
-  return {};
+function bargainCard() {
+  return h("section", { class: "panel" }, h("h2", {}, "Now bargain"),
+    h("p", {}, "Books, hats and balls are on the table, and your partner hides what they are worth to them. Strike a deal, and see what was left on the table."),
+    h("div", { class: "row" },
+      h("a", { class: "button", href: "#/bargain?scenario=lewis&partner=self_play&seed=11" }, "Bargain with a trained agent"),
+      h("a", { class: "button", href: "#/bargain?scenario=lewis&partner=heuristic&seed=7&watch=bayes" }, "Watch one bargain")));
+}
+
+/** The sale in which the ring pays least, measured by competition. */
+function cheapest(sales) {
+  const share = ({ profit, competitive_profit }) => profit / competitive_profit;
+  return sales.reduce((least, sale, place) => (share(sale) < share(sales[least]) ? place : least), 0);
+}
+
+const points = (value) => value.toFixed(2).replace(/^0/, "");
+
+/** The prices of a sale's lots, in words. */
+function prices({ awards }) {
+  const paid = awards.filter(({ winner }) => winner).map(({ payment, quality }) => points(payment / quality));
+  return new Set(paid).size === 1 ? `all ${paid.length} lots go for ${paid[0]}` : `the lots go for ${paid.slice(0, -1).join(", ")} and ${paid.at(-1)}`;
+}
+
+function beforehand({ sales }, place) {
+  const sale = sales[place];
+  const { members, advantage } = sale.ring;
+  const low = sale.bids.filter(({ amount }) => amount < 1.1 * sale.reserve);
+  return [h("h2", {}, "A ring at work"),
+    h("p", {}, `${members.length === sale.types.length ? `All ${members.length}` : `${members.length} of ${sale.types.length}`} bidders have agreed beforehand who shall win. ${low.length} of them bid just above the reserve, though the lots are worth up to ${points(Math.max(...low.map(({ value }) => value)))} to them (lines). So ${prices(sale)} (bars).`),
+    h("p", {}, `The rules allow it, and by its own books the ring gains ${points(advantage)} on this sale. What if a cover bid (×) cost a fine, and all bids were published as proof?`)];
+}
+
+function afterwards(before, after, place) {
+  const [once, now] = [before.sales[place], after.sales[place]];
+  const { members, advantage } = now.ring;
+  const costs = advantage < 0 ? `By its own books rigging now costs the ring ${points(-advantage)} instead of bringing ${points(once.ring.advantage)}, because of the fines.` : "";
+  return [h("h2", {}, "The ring breaks up"),
+    h("p", {}, `${once.ring.members.length - members.length} of ${once.ring.members.length} members have left and bid for real (blue), so ${prices(now)}. ${costs}`)];
+}
+
+function profits(before, after) {
+  const share = ({ profit, competitive_profit }) => profit / competitive_profit;
+  const rows = [["if nobody rigged bids", 1, ""], ["while the ring was legal", share(before), "they"], ...(after ? [["now that proof is fined", share(after), "you"]] : [])];
+  return h("table", { class: "profits" }, h("caption", {}, "What the seller earns"), h("tbody", {}, rows.map(([name, value, side]) => h("tr", {},
+    h("th", { scope: "row" }, name), h("td", { class: "number" }, percent(value)), h("td", { class: "wide" }, h("div", { class: `bar ${side}`, "aria-hidden": "true" }, h("div", { style: { width: `${100 * value}%` } })))))));
+}
+
+function key({ ring: { members } }) {
+  return h("p", { class: "small quiet legend-line" }, "A column is a bidder, its mark a bid; a number is the lot that it won. Bar: the price paid. Line: what a lot is worth to the bidder. ×: a cover bid, made to lose.", members.length > 1 ? " Those joined below are in the ring." : "");
 }

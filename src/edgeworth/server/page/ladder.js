@@ -13,8 +13,8 @@ const FLOOR = 262;
 const TOP = 14;
 export const LETTERS = { truthful: "T", shader: "S", colluder: "C", dropout: "D", exploiter: "E" };
 
-/** The drawing of a sale. */
-export function ladder(sale, truth) {
+/** The drawing of a sale; `letters` stand for the types of the bidders. */
+export function ladder(sale, truth, letters = true) {
   const width = matchMedia("(max-width: 40rem)").matches ? 380 : 600;
   const n = sale.types.length;
   const names = sale.bids.filter(({ role }) => role === "false name");
@@ -31,7 +31,7 @@ export function ladder(sale, truth) {
     truth ? sale.bids.filter(({ role }) => role !== "false name").map((bid) => svg("path", { class: "value", d: `M${x(bid.seat) - 12} ${y(bid.value)}h24` }, svg("title", {}, `worth ${bid.value.toFixed(2)} to bidder ${bid.seat + 1}`))) : null,
     lots.map(({ winner, payment, quality }) => svg("path", { class: "price", d: `M${x(column(winner)) - 14} ${y(payment / quality)}h28` }, svg("title", {}, `pays ${(payment / quality).toFixed(2)} per unit`))),
     sale.bids.map((bid) => mark(bid, x(column(bid)), y(bid.amount), lots.find(({ winner }) => same(winner, bid)), truth)),
-    sale.types.map((type, seat) => seatName(sale, type, seat, x(seat), truth)),
+    sale.types.map((type, seat) => seatName(sale, type, seat, x(seat), truth, letters)),
     names.map((bid, place) => svg("text", { x: x(n + place), y: FLOOR + 20, "text-anchor": "middle", class: truth ? "rogue" : "" }, truth ? `${bid.seat + 1}′` : "new")));
   climb(drawing);
   return drawing;
@@ -50,10 +50,10 @@ function mark(bid, x, y, lot, truth) {
   return svg("g", { class: `bid${rogue ? " rogue" : ""}${bid.is_void ? " void" : ""}`, "data-drop": FLOOR - y }, svg("circle", { cx: x, cy: y, r: 6 }), tip);
 }
 
-function seatName(sale, type, seat, x, truth) {
-  const away = sale.stayed_away.includes(seat) ? "away" : sale.kept_out.includes(seat) ? "out" : "";
-  return svg("g", { class: `seat${away ? " away" : ""}${truth && (type === "colluder" || type === "exploiter") ? " rogue" : ""}` },
-    svg("text", { x, y: FLOOR + 20, "text-anchor": "middle" }, String(seat + 1)), svg("text", { x, y: FLOOR + 36, "text-anchor": "middle", class: "type" }, truth ? LETTERS[type] : "?"),
+function seatName(sale, type, seat, x, truth, letters) {
+  const away = sale.stayed_away.includes(seat) ? "away" : sale.kept_out.includes(seat) ? "out" : truth && sale.ring.silent.includes(seat) ? "silent" : "";
+  return svg("g", { class: `seat${away ? " away" : ""}${truth && (sale.ring.members.includes(seat) || type === "exploiter") ? " rogue" : ""}` },
+    svg("text", { x, y: FLOOR + 20, "text-anchor": "middle" }, String(seat + 1)), svg("text", { x, y: FLOOR + 36, "text-anchor": "middle", class: "type" }, letters ? (truth ? LETTERS[type] : "?") : ""),
     away ? svg("text", { x, y: FLOOR - 6, "text-anchor": "middle" }, away) : null);
 }
 

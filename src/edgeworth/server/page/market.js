@@ -6,12 +6,15 @@ import { newSeed } from "./acts.js";
 import { get } from "./api.js";
 import { button, h, problem, show } from "./dom.js";
 import { Episode } from "./episode.js";
+import { BEGUN, MARKET } from "./home.js";
 import { hashOf, mechanismsOf, mechanismsText } from "./link.js";
 import { Mechanism, ON_PROOF, changes } from "./mechanism.js";
+import { Presets } from "./presets.js";
 import { Race } from "./race.js";
 import { Sales } from "./sales.js";
 import { scoreTiles, sightPanel } from "./score.js";
 
+const WIDE = matchMedia("(min-width: 60rem)");
 const STAGES = [["0", "honest bidders"], ["1", "bidders who shade"], ["2", "bidders who stay away"], ["3", "a ring"], ["4", "everything at once"], ["mixed", "mixed at random"]];
 const DESIGNER_TITLES = { policy: "trained network", language_model: "language model", informed_greedy: "informed greedy", best_constant: "best constant", adaptive: "adaptive", uniform: "random rules" };
 
@@ -26,6 +29,9 @@ export function marketScreen(main, params) {
   const setup = h("form", { class: "setup", "aria-label": "The market", on: { submit: (event) => event.preventDefault() } });
   const trouble = h("div", {});
   const actions = h("div", { class: "actions" });
+  const presets = new Presets(mechanism, () => showActions());
+  const sheet = h("section", { class: "panel sheet", "aria-label": "The rules", on: { keydown: (event) => event.key === "Escape" && fold(false) } });
+  const handle = button("", () => fold(!sheet.classList.contains("open")), { class: "handle", "aria-expanded": "false" });
   let address = null;
   let designers = [];
   let advice = { designer: "policy", note: "", asking: null };
@@ -57,6 +63,13 @@ export function marketScreen(main, params) {
     if (address !== location.hash) history.replaceState(null, "", address);
   }
 
+  /** On narrow screens the rules are a sheet at the bottom, opened and closed. */
+  function fold(open) {
+    sheet.classList.toggle("open", open);
+    handle.setAttribute("aria-expanded", String(open));
+    handle.textContent = open ? "Close the rules" : "Change the rules";
+  }
+
   function reveal(truth) {
     episode.settings = { ...episode.settings, reveal: truth ? 1 : "" };
     changed();
@@ -75,11 +88,12 @@ export function marketScreen(main, params) {
     show(actions,
       h("p", { role: "status" }, busy || (done ? "The episode is over." : last ? (different.length ? `Changed: ${different.join("; ")}.` : "The rules of the last step.") : "The rules of the first step.")),
       h("div", { class: "row" },
-        button(`Run step ${mechanisms.length + 1} of ${settings.length}`, () => episode.run(mechanism.value), { class: "main", "data-key": "run", disabled: Boolean(busy) || done || !episode.observation }),
-        button("Fine cover bids on proof", () => (mechanism.set(ON_PROOF), showActions()), { "data-key": "proof", disabled: done }),
+        button(`Run step ${mechanisms.length + 1} of ${settings.length}`, () => (fold(false), episode.run(mechanism.value)), { class: "main", "data-key": "run", disabled: Boolean(busy) || done || !episode.observation }),
+        button("Fine cover bids on proof", () => (mechanism.set(ON_PROOF), showActions()), { "data-key": "proof", disabled: done })),
+      h("div", { class: "row folded" },
         button("Start over", () => start(settings), { "data-key": "over", disabled: !mechanisms.length }),
         button("New market", () => start({ ...settings, seed: newSeed() }), { "data-key": "new", class: done ? "main" : "" })),
-      h("div", { class: "row" },
+      h("div", { class: "row folded" }, presets.field(settings),
         h("label", { class: "field" }, "Or ask a designer", h("select", { "data-key": "designer", on: { change: (event) => (advice.designer = event.target.value) } },
           designers.map((name) => h("option", { value: name, selected: name === advice.designer }, DESIGNER_TITLES[name] ?? name)))),
         button(advice.asking ? "Asking …" : "Ask for rules", ask, { "data-key": "ask", disabled: Boolean(busy) || done || advice.asking !== null || !episode.observation })),
@@ -108,17 +122,24 @@ export function marketScreen(main, params) {
   }
 
   main.append(h("h1", { class: "unseen" }, "Auction floor"), setup, trouble, tiles.element,
-    h("div", { class: "two floor" }, sales.element, h("section", { class: "panel", "aria-label": "The rules" }, h("h2", {}, "The rules"), actions, mechanism.element)), sight.element, race.element);
+    h("div", { class: "two floor" }, sales.element, sheet), sight.element, race.element);
+  sheet.append(h("h2", {}, "The rules"), handle, actions, mechanism.element);
+  const place = () => (WIDE.matches ? trouble.before(setup) : actions.after(setup)); // all controls are in the sheet where there is one
+  WIDE.addEventListener("change", place);
+  place();
+  fold(false);
   get("api/designers").then((found) => {
     designers = found.designers.map(({ name }) => name).sort((one, other) => (other === "language_model") - (one === "language_model") || (other === "policy") - (one === "policy"));
     race.names = designers;
     race.update();
     showActions();
   }, () => {});
-  const settings = settingsOf(params);
-  history.replaceState(null, "", linkOf(settings, mechanismsOf(params.steps)));
-  start(settings, mechanismsOf(params.steps));
-  return { follow, leave: () => (episode.task?.abort(), advice.asking?.abort(), sales.stop(), race.stop()) };
+  presets.load();
+  const given = Object.keys(params).length ? params : { ...MARKET, steps: mechanismsText(BEGUN) }; // in mid-game rather than empty
+  const settings = settingsOf(given);
+  history.replaceState(null, "", linkOf(settings, mechanismsOf(given.steps)));
+  start(settings, mechanismsOf(given.steps));
+  return { follow, leave: () => (WIDE.removeEventListener("change", place), episode.close(), advice.asking?.abort(), sales.stop(), race.stop()) };
 }
 
 function linkOf(settings, mechanisms) {

@@ -27,7 +27,7 @@ export class Race {
   /** End the race and forget it. */
   stop() {
     this.heat += 1;
-    for (const lane of this.lanes ?? []) lane.task?.abort();
+    for (const lane of this.lanes ?? []) lane.close();
     Object.assign(this, { running: false, lanes: null, error: null });
   }
 
@@ -43,6 +43,7 @@ export class Race {
       if (this.heat === heat) this.update();
     }
     if (this.heat !== heat) return;
+    for (const lane of this.lanes) lane.close();
     this.running = false;
     this.update();
   }

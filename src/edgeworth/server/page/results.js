@@ -18,7 +18,7 @@ const three = (value) => value.toFixed(3).replace(/^0/, "");
 
 /** The screen; its parameters are table and column, or study. */
 export function resultsScreen(main, params) {
-  const body = h("div", {});
+  const body = h("div", { class: "results" });
   let tables = null;
   let studies = [];
   let given = params;

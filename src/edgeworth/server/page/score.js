@@ -87,5 +87,5 @@ function truths(held) {
 }
 
 function table(rows) {
-  return h("table", {}, h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, value)))));
+  return h("table", {}, h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number wrapped" }, value)))));
 }
