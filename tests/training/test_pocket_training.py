@@ -28,7 +28,8 @@ from edgeworth.protocol import Accepted, parse_reply
 from edgeworth.training.pocket import PocketSettings, Trainer, learning_rate, load_settings, train
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, load_corpus, make_corpus, save_corpus, system_messages
 from edgeworth.training.pocket_folder import STATE, load_state, market_rules, read_card, save
-from edgeworth.training.pocket_model import DeviceRows, Rows, batches, build_model, reply_loss, use_plain_causal_attention
+from edgeworth.training.pocket_model import DeviceRows, Rows, batches, build_model, reply_loss
+from edgeworth.training.shared_prefix import use_plain_causal_attention
 
 torch.set_num_threads(1)
 TINY = Path("configs/pocket_tiny.yaml")

@@ -22,9 +22,10 @@ from edgeworth.files import csv_text, write_whole
 from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings
-from edgeworth.training.pocket_model import DeviceRows, agreement, batches, build_model, reply_loss, use_plain_causal_attention
+from edgeworth.training.pocket_model import DeviceRows, agreement, batches, build_model, reply_loss
 from edgeworth.training.run_loop import stopping_gracefully
 from edgeworth.training.settings import Count
+from edgeworth.training.shared_prefix import use_plain_causal_attention
 from edgeworth.validation import build, settings
 
 if TYPE_CHECKING:

@@ -96,27 +96,6 @@ def build_model(settings: PocketSettings, tokenizer: PreTrainedTokenizerFast) ->
     return LlamaForCausalLM(config)
 
 
-def attend(
-    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, scaling: float | None = None, **_: Any
-) -> tuple[torch.Tensor, None]:
-    """Attention in which the last query sees all keys, the one before all but one: what a shared beginning needs, and no mask in memory."""
-    import torch
-    from torch.nn.attention.bias import causal_lower_right
-
-    bias = causal_lower_right(query.shape[2], key.shape[2])
-    seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling, enable_gqa=True)
-    return seen.transpose(1, 2).contiguous(), None
-
-
-def use_plain_causal_attention(model: LlamaForCausalLM) -> None:
-    """Let a model use `attend`, which a GPU computes without a mask for every row in its memory."""
-    from transformers import AttentionInterface, AttentionMaskInterface
-
-    AttentionInterface.register(attend.__name__, attend)
-    AttentionMaskInterface.register(attend.__name__, lambda *_, **__: None)
-    model.set_attn_implementation(attend.__name__)
-
-
 # Batches
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
-    from transformers import DynamicCache
+    from transformers import DynamicCache, PreTrainedModel
 
 
 def read_prefix(backbone: Any, tokens: torch.Tensor, rows: int) -> DynamicCache:
@@ -18,3 +18,25 @@ def read_prefix(backbone: Any, tokens: torch.Tensor, rows: int) -> DynamicCache:
     for number, layer in enumerate(head.layers):
         cache.update(layer.keys.expand(rows, -1, -1, -1), layer.values.expand(rows, -1, -1, -1), number)
     return cache
+
+
+def attend(
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, scaling: float | None = None, **_: Any
+) -> tuple[torch.Tensor, None]:
+    """Attention in which the last query sees all keys, the one before all but one: what a shared beginning needs, and no mask in memory."""
+    from torch.nn.attention.bias import causal_lower_right
+    from torch.nn.functional import scaled_dot_product_attention
+
+    alone = query.shape[2] == key.shape[2]  # without a shared beginning, so that a compiler sees no object of its own kind
+    bias = None if alone else causal_lower_right(query.shape[2], key.shape[2])
+    seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, is_causal=alone, scale=scaling, enable_gqa=True)
+    return seen.transpose(1, 2).contiguous(), None
+
+
+def use_plain_causal_attention(model: PreTrainedModel) -> None:
+    """Let a model use `attend`, which a GPU computes without a mask for every row in its memory."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+
+    AttentionInterface.register(attend.__name__, attend)
+    AttentionMaskInterface.register(attend.__name__, lambda *_, **__: None)
+    model.set_attn_implementation(attend.__name__)

@@ -7,7 +7,9 @@ message, which is read once for all rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +28,10 @@ from edgeworth.games.auction.market_view import MarketView
 from edgeworth.llm.local.attention import ATTENTION
 from edgeworth.llm.local.decoding import Decoder, Row, Sampler, Vocabulary
 from edgeworth.llm.local.grammar import Constraint
-from edgeworth.llm.local.loading import LocalModel, is_packable
+from edgeworth.llm.local.loading import LocalModel, is_packable, kinds_of_layers
 from edgeworth.llm.local.prefixes import WORTH_SHARING
 from edgeworth.protocol import Accepted, parse_reply
-from edgeworth.training.shared_prefix import read_prefix
+from edgeworth.training.shared_prefix import read_prefix, use_plain_causal_attention
 
 TRAINING_ATTENTION = "sdpa"
 """The attention of a model in training; the decoder has its own."""
@@ -139,7 +141,8 @@ def score(model: Any, grammar: Grammar, temperature: float, tokens: Tensor, mask
     """Log-probability and entropy of every token of the completions, which fill the columns that have labels."""
     scored = labels != IGNORED
     begin = int(scored.any(dim=0).int().argmax())
-    found = [grammar.choices(tuple(row[keep].tolist())) for row, keep in zip(tokens[:, begin:], scored[:, begin:], strict=True)]
+    replies = zip(tokens[:, begin:].tolist(), scored[:, begin:].tolist(), strict=True)
+    found = [grammar.choices(tuple(itertools.compress(row, keep))) for row, keep in replies]
     rows = torch.from_numpy(np.repeat(np.arange(len(found)), [len(each.places) for each in found])).to(tokens.device)
     places = torch.from_numpy(np.concatenate([each.places for each in found])).to(tokens.device)
     states = hidden_states(model, tokens, mask, begin)[rows, places]
@@ -160,25 +163,37 @@ def unpacked(bits: Tensor, width: int) -> Tensor:
 
 
 def hidden_states(model: Any, tokens: Tensor, mask: Tensor, begin: int) -> Tensor:
-    """Last hidden states from which the tokens from column `begin` on are predicted; prompts are padded on the left."""
+    """Last hidden states from which the tokens from column `begin` on are predicted.
+
+    Prompts are padded on the left. Where they share a prefix, it is read once, and the rest of each row is moved to the left, so that
+    padding stands behind it, where nothing looks.
+    """
     lengths = mask[:, :begin].sum(dim=1)
     shared = shared_length(tokens, lengths, begin)
     if shared < WORTH_SHARING or model.is_gradient_checkpointing:
         states: Tensor = model.base_model(input_ids=tokens, attention_mask=mask, use_cache=False).last_hidden_state
         return states[:, begin - 1 : -1]
-    first = begin - int(lengths.max()) + shared
-    own = torch.arange(first, tokens.shape[1], device=tokens.device) >= (begin - lengths + shared)[:, None]
-    seen = own & mask[:, first:].bool()
-    places = shared + (seen.cumsum(dim=1) - 1).clamp_min(0)
-    prefix = tokens[0, begin - int(lengths[0]) :][:shared]
-    states = model.base_model(
-        input_ids=tokens[:, first:],
-        attention_mask=torch.cat([mask.new_ones((len(tokens), shared)), seen.to(mask.dtype)], dim=1),
-        position_ids=places,
-        past_key_values=read_prefix(model.base_model, prefix, len(tokens)),
-        use_cache=True,
-    ).last_hidden_state
-    return states[:, begin - 1 - first : -1]
+    first = begin - lengths + shared
+    columns = torch.arange(tokens.shape[1] - int(first.min()), device=tokens.device)
+    own = tokens.gather(1, (first[:, None] + columns).clamp_max(tokens.shape[1] - 1))
+    with plain_causal_attention(model):
+        past = read_prefix(model.base_model, tokens[0, int(first[0]) - shared :][:shared], len(tokens))
+        states = model.base_model(input_ids=own, past_key_values=past, use_cache=True).last_hidden_state
+    before = (begin - 1 - first)[:, None] + torch.arange(tokens.shape[1] - begin, device=tokens.device)
+    return states[torch.arange(len(tokens), device=tokens.device)[:, None], before]
+
+
+@contextmanager
+def plain_causal_attention(model: Any) -> Iterator[None]:
+    """While inside, a GPU needs no mask in memory, if all layers see everything before them."""
+    if model.device.type != "cuda" or kinds_of_layers(model) != {"full_attention"}:
+        yield
+        return
+    use_plain_causal_attention(model)
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(TRAINING_ATTENTION)
 
 
 def shared_length(tokens: Tensor, lengths: Tensor, begin: int) -> int:
