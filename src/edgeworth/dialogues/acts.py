@@ -16,59 +16,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from edgeworth.dialogues.attitudes import (
+    ANY_ASSENT,
+    ENDING,
+    FIRM_ASSENT,
+    FIRM_REFUSAL,
+    MILD_ASSENT,
+    assents,
+    gives_up,
+    has,
+    refuses,
+    rejects,
+)
+from edgeworth.dialogues.claims import Claim
+from edgeworth.dialogues.confidence import DOUBTFUL, NO_ACT, PLAIN, SURE, of_act, of_offer
 from edgeworth.dialogues.lines import Speaker
-from edgeworth.dialogues.mentions import REST, Mention, elements_of
-from edgeworth.dialogues.offers import EARLIER, Evidence, Offer, View, offer_of
+from edgeworth.dialogues.mentions import REST, Element, Mention, elements_of
+from edgeworth.dialogues.offers import EARLIER, Evidence, Offer, View, offer_of, refuses_theirs, repeats_theirs
 from edgeworth.dialogues.owners import claims_of
-from edgeworth.dialogues.words import word_set, words_of
+from edgeworth.dialogues.rewording import reworded
+from edgeworth.dialogues.words import words_of
 from edgeworth.games.bargaining.contexts import Triple, checked_triple, rest_of
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, Act, Side
-
-Phrases = tuple[tuple[str, ...], ...]
-
-
-def _phrases(text: str) -> Phrases:
-    """Phrases from a line that separates them by commas."""
-    return tuple(tuple(phrase.split()) for phrase in text.split(","))
-
-
-FIRM_ASSENT = _phrases(
-    "deal,yes,sure,agree,agreed,fine,accept,accepted,works,absolutely,definitely,go for it,take it,live with that,live with it,very well,"
-    "allow that,gladly,no problem,no worries,not bad,why not,go with that"
-)
-MILD_ASSENT = _phrases(
-    "ok,perfect,great,cool,work,done,good,sounds,fair,reasonable,acceptable,awesome,excellent,correct,wonderful,right,exactly,beautiful,"
-    "do that,do it,make that,got it,true"
-)
-FIRM_REFUSAL = _phrases(
-    "no deal,no way,no can do,too much,not work,not fair,unfair,reject,rejected,refuse,disagree,deal breaker,bad deal,worse deal,"
-    "impossible,absolutely not,definitely not"
-)
-MILD_REFUSAL = _phrases("no,not,never,sorry,unfortunately,neither")
-NO_REFUSAL = _phrases("no problem,no worries,not bad,why not,no prob,no value,no use,no points")
-ENDING = _phrases(
-    "submit,click,button,impasse,impass,stalemate,standoff,no agreement,walk away,end this,end it,end the,done here,waste of,move on,"
-    "call it,hit the,press the,selection"
-)
-BREAKS = word_set(". , ! ? ; but so since then though because")
-"""A refusal reaches no further than the next of these words."""
-
-CONFIDENCE = {
-    Evidence.SAID: 0.98,
-    Evidence.REMAINDER: 0.97,
-    Evidence.STANDING: 0.83,
-    Evidence.BARE_LIST: 0.80,
-    Evidence.MENDED: 0.70,
-    Evidence.VAGUE: 0.50,
-    Evidence.GUESS: 0.40,
-}
-"""How often the last offer of an agreed dialogue was the deal, by what it rests on: rounded from the training dialogues, except for GUESS,
-which is too rare there and is our own guess."""
-PLAIN, DOUBTFUL, NO_ACT = 0.9, 0.6, 0.5
-"""Confidence of an act without an offer: by plain words, by words that point both ways, by the absence of words. Judged, not measured."""
-SURE = 0.75
-"""Below this confidence the lab asks back instead of making the move."""
-
 
 SIDES: dict[Speaker, Side] = {"YOU": Side.AGENT, "THEM": Side.PARTNER}
 """The speakers of a released dialogue: the reader of the line is the agent."""
@@ -85,12 +54,20 @@ class Judgement:
 def judge(words: Sequence[str], offer: Offer | None, view: View) -> Judgement:
     """The act of an utterance."""
     if offer is not None:
-        return Judgement(_act_of_offer(words, offer, view), CONFIDENCE[offer.evidence])
-    firm, mild, refused = _assents(words, FIRM_ASSENT), _assents(words, MILD_ASSENT), refuses(words)
-    if _has(words, ENDING) and not firm:
+        act = _act_of_offer(words, offer, view)
+        doubtful = act is Act.AGREE and bool({"?", "no", "not"} & set(words)) and not assents(words, ANY_ASSENT)
+        return Judgement(act, min(of_offer(offer.evidence, words), DOUBTFUL if doubtful else 1))
+    found = _without_offer(words, view)
+    return Judgement(found.act, of_act(found.confidence, words))
+
+
+def _without_offer(words: Sequence[str], view: View) -> Judgement:
+    """The act of words that offer nothing."""
+    firm, mild, refused = assents(words, FIRM_ASSENT), assents(words, MILD_ASSENT), refuses(words)
+    if has(words, ENDING) and not firm:
         return Judgement(Act.END, DOUBTFUL)
-    if _has(words, FIRM_REFUSAL) or (refused and not firm):
-        return Judgement(Act.DISAGREE, DOUBTFUL if firm or mild else PLAIN)
+    if has(words, FIRM_REFUSAL) or (refused and not firm):
+        return Judgement(Act.DISAGREE, DOUBTFUL if firm or mild or view.standing is None else PLAIN)
     if firm or mild:
         return _assent(words, refused, view)
     return Judgement(None, NO_ACT)
@@ -109,47 +86,24 @@ def _assent(words: Sequence[str], refused: bool, view: View) -> Judgement:
 
 def _act_of_offer(words: Sequence[str], offer: Offer, view: View) -> Act:
     """Whether an offer is new, one's own again, or the other side's, confirmed."""
-    assents = (_assents(words, FIRM_ASSENT) or _assents(words, MILD_ASSENT)) and not refuses(words)
-    if offer.share in view.theirs[-1:] or (assents and (offer.share == view.standing or _names_offer(words, offer, view))):
+    assented = (assents(words, FIRM_ASSENT) or assents(words, MILD_ASSENT)) and not refuses(words)
+    if offer.share in view.theirs[-1:] or (assented and (offer.share == view.standing or _names_offer(words, offer, view))):
         return Act.AGREE
     return Act.INSIST if offer.share in view.mine[-1:] else Act.PROPOSE
+
+
+def _refused(elements: Sequence[Element], claims: Sequence[Claim], offer: Offer, view: View) -> bool:
+    """Whether what is named is the other side's offer, and named to refuse it: "then i'd be left with a hat, so no"."""
+    if offer.share in view.theirs[-1:] or not any(offer.share):
+        return rejects(elements)
+    if repeats_theirs(claims, view):
+        return rejects(elements, firmly=True)
+    return refuses_theirs(claims, view) and offer.share not in view.mine[-1:]
 
 
 def _names_offer(words: Sequence[str], offer: Offer, view: View) -> bool:
     """Whether an offer of the other side is accepted by its name, as in "your first offer"."""
     return offer.share in view.theirs and bool(EARLIER & set(words))
-
-
-def refuses(words: Sequence[str]) -> bool:
-    """Refusals: "no", "i can't do that", "that won't work", "too much"; but not "no problem"."""
-    return _has(words, FIRM_REFUSAL) or (_has(words, MILD_REFUSAL) and not _has(words, NO_REFUSAL))
-
-
-def gives_up(words: Sequence[str]) -> bool:
-    """Farewells without a deal: "no deal then", "we are at an impasse"."""
-    return _has(words, (("no", "deal"), *ENDING))
-
-
-def _assents(words: Sequence[str], phrases: Phrases) -> bool:
-    """Assent: "deal", "that works", "i can do that"; not where a refusal stands before it in the clause ("i can't do that")."""
-    return any(_at(words, phrase, at) and not _negated(words, at) for phrase in phrases for at in range(len(words)))
-
-
-def _negated(words: Sequence[str], at: int) -> bool:
-    for word in reversed(words[:at]):
-        if word in BREAKS:
-            return False
-        if word in ("no", "not", "never"):
-            return True
-    return False
-
-
-def _has(words: Sequence[str], phrases: Phrases) -> bool:
-    return any(_at(words, phrase, at) for phrase in phrases for at in range(len(words)))
-
-
-def _at(words: Sequence[str], phrase: tuple[str, ...], at: int) -> bool:
-    return tuple(words[at : at + len(phrase)]) == phrase
 
 
 @dataclass(frozen=True)
@@ -191,11 +145,14 @@ class Conversation:
 
     def hear(self, side: Side, text: str) -> Reading:
         """Read one utterance."""
-        words = words_of(text)
+        words = reworded(words_of(text))
         elements = elements_of(words, self.pool, self._last_item)
         view = self._view(side)
-        offer = offer_of(words, claims_of(elements, self.pool), view)
-        judgement = judge(words, offer, view)
+        claims = claims_of(elements, self.pool)
+        offer = offer_of(words, claims, view)
+        refused = bool(claims) and offer is not None and _refused(elements, claims, offer, view)
+        offer = None if refused else offer
+        judgement = Judgement(Act.DISAGREE, PLAIN) if refused else judge(words, offer, view)
         if offer is not None:
             self._offers.append((side, self._seen_by(side, offer.share)))
         self._gave_up = side if offer is None and gives_up(words) else None

@@ -2,13 +2,15 @@
 
 Understands numbers and articles ("2 hats", "a ball", "one of the hats"), whole types ("the hats", "both books", "all 3 balls"), what is
 left of a type ("all the hats but one", "the other ball"), one of each type, pronouns for the type spoken of last ("both", "them", a bare
-number), and the rest of the pool ("the rest", "everything else").
+number), fractions ("1/3 of the hats"), vague amounts ("some hats"), and the rest of the pool ("the rest", "everything else") or all of it
+("everything").
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from edgeworth.dialogues.words import word_set
 from edgeworth.games.bargaining.contexts import Triple
@@ -21,8 +23,12 @@ REST = -1
 ARTICLES = frozenset(("a", "an", "another", "any", "either"))
 FILLERS = word_set(
     "the of those these that this your my our his remaining cowboy basket little nice lovely whole entire damn other extra just only own"
-    " additional pretty cool blue"
+    " additional pretty cool blue out"
 )
+VAGUE_AMOUNTS = word_set("some few several most many lots plenty bunch more")
+"""How many they are is for the other side to ask."""
+WHOLE_AFTER = frozenset(("for", "to", "goes"))
+"""After "all", these say that the whole pool is meant."""
 REST_WORDS = frozenset(("rest", "everything", "others", "remaining", "remains", "leftovers", "leftover", "stuff"))
 PRONOUNS = frozenset(("them",))
 COUNTED_OTHERWISE = word_set("point points pts more times item items object objects things thing day way value worth additional other of")
@@ -39,7 +45,9 @@ class Mention:
     item: int
     units: int
     exact: bool
-    """Whether the number was said, or there is no other it could be."""
+    """Whether the number was said, or there is no other it could be; of the rest, whether the whole pool is meant."""
+    vague: bool = False
+    """Whether nobody could tell the number from the words: "some hats"."""
 
 
 Element = str | Mention
@@ -64,7 +72,7 @@ def _mentions_at(
     words: Sequence[str], at: int, pool: Triple, last_item: int | None, before: Sequence[Element]
 ) -> tuple[list[Mention], int]:
     """The mentions that begin at a word, and how many words they take."""
-    for reader in (_all_but, _counted, _one_of_each, _rest):
+    for reader in (_all_but, _none_of, _counted, _one_of_each, _whole, _rest):
         mentions, length = reader(words, at, pool, before)
         if mentions:
             return mentions, length
@@ -80,7 +88,7 @@ def _all_but(words: Sequence[str], at: int, pool: Triple, before: Sequence[Eleme
     if words[at] != "all":
         return [], 0
     here = at + 1
-    while _word(words, here) in FILLERS:
+    while _word(words, here) in FILLERS or (_word(words, here).isdigit() and _word(words, here + 1) in ITEMS):
         here += 1
     item = ITEMS.get(_word(words, here))
     here += item is not None
@@ -92,9 +100,24 @@ def _all_but(words: Sequence[str], at: int, pool: Triple, before: Sequence[Eleme
     return ([Mention(item, max(0, pool[item] - int(less)), True)], here + 2 - at) if less.isdigit() else ([], 0)
 
 
+def _none_of(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element]) -> tuple[list[Mention], int]:
+    """Not even one: "not a hat", "not a single hat or ball"."""
+    here = at + 1
+    while _word(words, here) in ("a", "any", "1", "even", "of", "the"):
+        here += 1
+    if words[at] != "not" or here == at + 1 or _word(words, at - 1) == "why" or _word(words, here) not in ITEMS:
+        return [], 0
+    found = [Mention(ITEMS[words[here]], 0, True)]
+    while _word(words, here + 1) in ("or", "nor") and _word(words, here + 2) in ITEMS:
+        here += 2
+        found.append(Mention(ITEMS[words[here]], 0, True))
+    return found, here + 1 - at
+
+
 def _counted(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element]) -> tuple[list[Mention], int]:
     """An item type with what counts it: number, article, "both", "all", "half", "no", "the other", or nothing."""
-    here, number, whole, half, article, other = at, None, False, False, False, False
+    here, number, whole, half, article, other, vague = at, None, False, False, False, False, False
+    part: Fraction | None = None
     while here < len(words) and words[here] not in ITEMS:
         word = words[here]
         if word.isdigit():
@@ -106,7 +129,11 @@ def _counted(words: Sequence[str], at: int, pool: Triple, before: Sequence[Eleme
             whole = True
         elif word == "half":
             half = True
-        elif word == "no":
+        elif "/" in word and word[0].isdigit():
+            part = Fraction(word)
+        elif word in VAGUE_AMOUNTS:
+            vague = True
+        elif word == "no" and _word(words, here + 1) not in ("the", "that", "this"):  # "no the hat" is a refusal and a hat
             number = 0
         elif word in ARTICLES:
             article = True
@@ -118,18 +145,19 @@ def _counted(words: Sequence[str], at: int, pool: Triple, before: Sequence[Eleme
     if here == len(words):
         return [], 0
     item, plural = ITEMS[words[here]], words[here] in PLURALS
-    units, exact = _units(pool[item], number, whole, half, article, plural)
+    part = Fraction(1, 2) if half else part
+    units, exact = _units(pool[item], number, whole, part, article, plural)
     if other and number is None:
         said = [m.units for m in before if isinstance(m, Mention) and m.item == item]
         units, exact = (max(0, pool[item] - said[-1]) if said else min(1, pool[item]) if not plural else pool[item]), False
-    return [Mention(item, units, exact)], here + 1 - at
+    return [Mention(item, units, exact, vague and number is None and pool[item] > 1)], here + 1 - at
 
 
-def _units(count: int, number: int | None, whole: bool, half: bool, article: bool, plural: bool) -> tuple[int, bool]:
+def _units(count: int, number: int | None, whole: bool, part: Fraction | None, article: bool, plural: bool) -> tuple[int, bool]:
     if whole:
         return (number if number is not None and 0 < number < count else count), True
-    if half:
-        return count // 2, count % 2 == 0
+    if part is not None:
+        return int(count * part), (count * part).denominator == 1
     if number is not None:
         return min(number, count), number <= count
     if article:
@@ -142,6 +170,17 @@ def _one_of_each(words: Sequence[str], at: int, pool: Triple, before: Sequence[E
     if words[at].isdigit() and _word(words, at + 1) == "of" and _word(words, at + 2) in ("each", "everything"):
         n = int(words[at])
         return [Mention(item, min(n, count), n <= count) for item, count in enumerate(pool)], 3
+    return [], 0
+
+
+def _whole(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element]) -> tuple[list[Mention], int]:
+    """The whole pool: "everything", but not "everything else"; "all" before "for me" or at the end of a clause about nothing else."""
+    following = _word(words, at + 1)
+    paid = "exchange" in (_word(words, at - 2), _word(words, at + 2))  # "i get everything in exchange" means the rest
+    if words[at] == "everything" and following not in ("else", "left", "remaining", "other", "over") and not paid:
+        return [Mention(REST, 0, True)], 1
+    if words[at] == "all" and following in WHOLE_AFTER and not any(isinstance(e, Mention) for e in before[-1:]):
+        return [Mention(REST, 0, True)], 1
     return [], 0
 
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from edgeworth.dialogues.claims import OTHER, SPEAKER, Claim
 from edgeworth.dialogues.mentions import REST
-from edgeworth.dialogues.owners import OTHER, SPEAKER, Claim
 from edgeworth.dialogues.words import word_set
-from edgeworth.games.bargaining.contexts import Triple
+from edgeworth.games.bargaining.contexts import Triple, rest_of
 
 
 class Evidence(Enum):
@@ -60,7 +60,7 @@ class View:
     """Whether the other side has just said that there is no deal."""
 
 
-AMENDING = word_set("also too well add least additional addition another extra more instead throw toss include")
+AMENDING = word_set("also too well add least additional addition another extra more instead throw toss include top (correct)")
 LIMITING = word_set("only just all")
 EARLIER = word_set("original originally initial initially first previous previously earlier")
 OFFER_WORDS = word_set("offer offers deal said proposal suggestion request suggested asked idea")
@@ -75,6 +75,8 @@ def offer_of(words: Sequence[str], claims: Sequence[Claim], view: View) -> Offer
     if view.standing is None:
         return plain
     items = {claim.item for claim in claims}
+    if items == {REST} and claims[-1].exact:
+        return plain
     if items == {REST}:
         owners = view.theirs if claims[-1].owner == SPEAKER else view.mine
         return Offer(owners[-1] if owners else view.standing, Evidence.STANDING)
@@ -84,7 +86,8 @@ def offer_of(words: Sequence[str], claims: Sequence[Claim], view: View) -> Offer
     if REST in items or not all(claim.loose for claim in claims):
         return plain
     turned = complete([replace(claim, owner=OTHER) for claim in claims], view.pool, view.standing, amends)
-    nearer = turned if _distance(turned.share, view) < _distance(plain.share, view) else plain
+    changes_nothing = amends and turned.share == view.standing
+    nearer = turned if _distance(turned.share, view) < _distance(plain.share, view) and not changes_nothing else plain
     return Offer(nearer.share, min(nearer.evidence, Evidence.BARE_LIST, key=list(Evidence).index))
 
 
@@ -106,8 +109,8 @@ def complete(claims: Sequence[Claim], pool: Triple, standing: Triple | None, ame
 
 def _owner_of_rest(claims: Sequence[Claim]) -> int | None:
     """Who gets the rest; nobody asks for some things and for the rest as well, so then it is the other side."""
-    rest = next((c.owner for c in reversed(claims) if c.item == REST), None)
-    return 1 - rest if rest is not None and {c.owner for c in claims if c.item != REST and c.units} == {rest} else rest
+    rest, whole = next(((c.owner, c.exact) for c in reversed(claims) if c.item == REST), (None, False))
+    return 1 - rest if rest is not None and not whole and {c.owner for c in claims if c.item != REST and c.units} == {rest} else rest
 
 
 def _units(claims: Sequence[Claim], count: int) -> tuple[int | None, Evidence]:
@@ -116,6 +119,8 @@ def _units(claims: Sequence[Claim], count: int) -> tuple[int | None, Evidence]:
     if not last:
         return None, Evidence.SAID
     mine, theirs = last.get(SPEAKER), last.get(OTHER)
+    if any(claim.vague for claim in last.values()):
+        return (mine.units if mine else count - last[OTHER].units), Evidence.VAGUE
     if mine is None or theirs is None:
         (claim,) = last.values()
         vague = not claim.exact and claim.units < count
@@ -146,6 +151,23 @@ def _with_list_before_wish(claims: Sequence[Claim]) -> list[Claim]:
     if not named or {claims[n].owner for n in named} != {SPEAKER}:
         return list(claims)
     return [replace(claim, owner=OTHER, loose=False) if claim.loose and n < named[0] else claim for n, claim in enumerate(claims)]
+
+
+def repeats_theirs(claims: Sequence[Claim], view: View) -> bool:
+    """Whether everything that is claimed is so in the other side's last offer."""
+    if not view.theirs:
+        return False
+    offered = {SPEAKER: view.theirs[-1], OTHER: rest_of(view.pool, view.theirs[-1])}
+    return all(offered[claim.owner][claim.item] == claim.units for claim in claims if claim.item != REST)
+
+
+def refuses_theirs(claims: Sequence[Claim], view: View) -> bool:
+    """Whether all that the other side's last offer leaves to one side is what is refused: "i don't want the books and the hat"."""
+    refused = {1 - claim.owner for claim in claims if claim.weak}
+    if not view.theirs or len(refused) != 1 or not all(claim.weak for claim in claims):
+        return False
+    left = view.theirs[-1] if refused == {SPEAKER} else rest_of(view.pool, view.theirs[-1])
+    return {claim.item for claim in claims} == {item for item, n in enumerate(left) if n}
 
 
 def _amends(words: Sequence[str], claim: Claim, pool: Triple) -> bool:

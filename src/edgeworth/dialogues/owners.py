@@ -7,13 +7,13 @@ reader is one group of rules, and its first line says what it understands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from edgeworth.dialogues.claims import OTHER, SPEAKER, Claim, Correction, corrected, with_zeros_placed
 from edgeworth.dialogues.mentions import REST, Element, Mention
+from edgeworth.dialogues.rewording import CANCEL, CORRECT, HALVE
 from edgeworth.dialogues.words import word_set
 from edgeworth.games.bargaining.contexts import Triple
-
-SPEAKER, OTHER = 0, 1
 
 WISHES = word_set("need want like love prefer wanted wants hoping hope interested crave desire require covet needed wish needs likes loves")
 TAKES = word_set(
@@ -24,34 +24,26 @@ GIVES = word_set(
     "give giving gives offer offering offered leave leaving leaves cede ceding concede spare trade trading send lose sacrifice surrender"
     " part gave toss throw"
 )
-SPLITS = word_set("split share divide halve splitting sharing splits dividing half")
+VALUES = word_set("value care")
+VALUERS = word_set("i you we not really also do only mostly")
+"""What these say that they value is not asked for."""
+SPLITS = word_set("split share divide halve splitting sharing splits dividing half evenly")
 HELPERS = word_set("can could may will would should might to do must")
 SENTENCE_ENDS = frozenset((".", "?", "!", ";"))
 CLAUSE_STARTS = frozenset(("if", "but", "then", "unless", "while"))
-EXCEPTIONS = frozenset(("but", "except", "besides", "minus"))
+EXCEPTIONS = frozenset(("but", "except", "besides", "minus", "bar", "save"))
 ORDERS_AFTER = frozenset((*SENTENCE_ENDS, "", ",", "and", "ok", "no", "yes", "then", "so"))
 """After these words "give" and the like are an order to the other side."""
 COMPARED = frozenset(("without", "than", "instead", "versus", "vs", "over"))
 """Items after these words are compared, not asked for."""
 ASKED_FOR = word_set("settle go hoping looking asking ask hope wait rooting take")
 """Before "for", these words lead to what is wanted, not to what is paid."""
+NAMED_OFFER = word_set("my your our the an this that first final last new best")
+"""After these words "offer" is no verb."""
 STATES = word_set("is are was were has worth mean means matter matters not")
 POSSESSES = word_set("have hold has had holds")
-WORTH = word_set("value worth points point worthless useless valuable use")
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One side is to have so many units of an item type, or the rest of the pool."""
-
-    owner: int
-    item: int
-    units: int
-    exact: bool
-    weak: bool = False
-    """Said sideways, by a refusal."""
-    loose: bool = False
-    """Nobody was named, so the owner is only a first guess."""
+WORTH = word_set("value worth points point worthless useless valuable use important")
+BRINGS = word_set("give gives bring brings get gets earn")
 
 
 def claims_of(elements: Sequence[Element], pool: Triple) -> list[Claim]:
@@ -68,6 +60,9 @@ class _OwnerReader:
         self.claims: list[Claim] = []
         self.group = self.chunk = 0
         """Where the claims that belong together begin, and the last part of them."""
+        self.excepted: int | None = None
+        """Where the exceptions from the rest begin, as in "everything but the hat for me"."""
+        self.corrections: list[Correction] = []
         self._new_clause(None)
 
     def _new_clause(self, subject: int | None) -> None:
@@ -75,6 +70,7 @@ class _OwnerReader:
         self.owner: int | None = None
         self.weak = self.negated = self.dropping = self.asking = self.halving = self.each = False
         self.group = self.chunk = len(self.claims)
+        self.excepted = None
 
     def read(self) -> list[Claim]:
         for at, element in enumerate(self.elements):
@@ -82,7 +78,9 @@ class _OwnerReader:
                 self._mention(at, element)
             elif not (self._boundary(at, element) or self._person(at, element) or self._side_word(at, element)):
                 self._verb(at, element)
-        return self.claims
+        if not self.claims and HALVE in self.elements:
+            self._share_out(Mention(REST, 0, True))
+        return with_zeros_placed(corrected(self.claims, self.corrections))
 
     def _at(self, at: int) -> Element:
         return self.elements[at] if 0 <= at < len(self.elements) else ""
@@ -97,19 +95,24 @@ class _OwnerReader:
         before = self._at(at - 1)
         if isinstance(before, Mention) or (mention.item == REST and before != "and"):
             self.chunk = len(self.claims)
-        owner = OTHER if self.owner is None and mention.item != REST and mention.units == 0 else self.owner
         units = self.pool[mention.item] if self.weak and mention.item != REST else mention.units
-        loose = owner is None
-        self.claims.append(Claim(SPEAKER if owner is None else owner, mention.item, units, mention.exact, self.weak, loose))
+        owner, loose = SPEAKER if self.owner is None else self.owner, self.owner is None
+        either = "or" in (before, self._at(at + 1)) and mention.units > 0
+        self.claims.append(Claim(owner, mention.item, units, mention.exact, self.weak, loose, mention.vague or either))
 
     def _share_out(self, mention: Mention) -> None:
         """Halves: "split the balls" gives each side half, "one hat each" the said number."""
         if mention.item == REST:
+            named = {claim.item for claim in self.claims}
+            for item, count in enumerate(self.pool):
+                if item not in named:
+                    self.halving = True
+                    self._share_out(Mention(item, count, True))
             return
         count = self.pool[mention.item]
         if self.halving or mention.units * 2 > count:
             sides = (SPEAKER, OTHER) if count % 2 == 0 else (SPEAKER,)
-            self.claims += [Claim(side, mention.item, count // 2, count % 2 == 0) for side in sides]
+            self.claims += [Claim(side, mention.item, count // 2, count % 2 == 0, vague=count % 2 == 1) for side in sides]
         else:
             self.claims += [Claim(side, mention.item, mention.units, True) for side in (SPEAKER, OTHER)]
 
@@ -126,17 +129,19 @@ class _OwnerReader:
         if not clause:
             return False
         words = {e for e in clause[1:8] if isinstance(e, str)}
-        if clause[0] in POSSESSES | STATES and WORTH & words:
+        if clause[0] in WORTH or (clause[0] in POSSESSES | STATES | BRINGS and WORTH & words):
             return True
-        names_a_side = bool({"mine", "yours", "i", "you", "good", "fine", "ok", "me"} & words)
+        names_a_side = bool({"offer", "negotiable", "mine", "yours", "i", "you", "good", "fine", "ok", "me"} & words)
         return clause[0] in STATES and (clause[0] == "not" or not names_a_side)
 
     def _boundary(self, at: int, word: str) -> bool:
         """Ends of sentences and clauses, questions about values, exceptions, commas, and words of comparison."""
         before, following = self._at(at - 1), self._at(at + 1)
-        if word in SENTENCE_ENDS:
+        if word in (CORRECT, CANCEL) or self._corrects(at, word):
+            self._correct(word == CANCEL)
+        elif word in SENTENCE_ENDS:
             self._new_clause(None)
-        elif word in EXCEPTIONS and isinstance(before, Mention) and before.item == REST:
+        elif word in EXCEPTIONS and self._after_rest(at, word):
             if isinstance(following, Mention):
                 self._except()
         elif word in CLAUSE_STARTS:
@@ -155,9 +160,15 @@ class _OwnerReader:
             return False
         return True
 
+    def _after_rest(self, at: int, word: str) -> bool:
+        """Whether the rest was named right before: "everything but", "everything, except"."""
+        before = self._at(at - 2) if self._at(at - 1) == "," and word != "but" else self._at(at - 1)
+        return isinstance(before, Mention) and before.item == REST
+
     def _refused_before(self, at: int) -> bool:
-        """Conditions: "no deal without the hat", "i can't agree without the hat"."""
-        return self.negated or (self._at(at - 1) == "deal" and self._at(at - 2) == "no")
+        """Conditions: "no deal without the hat", "i can't agree without the hat", "without the hat there is no deal"."""
+        no_deal = [n for n in range(len(self.elements)) if self._at(n) == "no" and self._at(n + 1) == "deal"]
+        return self.negated or any(n + 2 == at or (at == 0 and n > at) for n in no_deal)
 
     def _person(self, at: int, word: str) -> bool:
         """Whom the sentence is about: "i", "we", "you", "let me"; a person right before items owns them ("you the hats")."""
@@ -196,7 +207,7 @@ class _OwnerReader:
         elif word == "for" and isinstance(following, Mention) and before not in ASKED_FOR:
             self._turn()
         elif word in SPLITS:
-            self.halving = not self.negated
+            self._halve(at, word)
         elif word == "each":
             self.each = self.each or not isinstance(before, Mention)
         elif word in ("not", "never"):
@@ -205,11 +216,23 @@ class _OwnerReader:
             return False
         return True
 
+    def _halve(self, at: int, word: str) -> None:
+        """ "split the hats" halves what follows; "the hats 50/50", without anything to follow, halves what was just named."""
+        named = self.claims[self.group :]
+        after_all = word == HALVE or (word == "evenly" and any(claim.item == REST for claim in named))
+        if after_all and named and not any(isinstance(element, Mention) for element in self.elements[at:]):
+            items = list(dict.fromkeys(claim.item for claim in named))
+            del self.claims[self.group :]
+            self.halving = True
+            for item in items:
+                self._share_out(Mention(item, 0 if item == REST else self.pool[item], True))
+        self.halving = not self.negated
+
     def _for_someone(self, at: int, side: int) -> None:
         before, behind = self._at(at - 1), self._at(at + 2)
         if behind == "to" and self.elements[at] == "for":
             self._about(side, behind)
-        elif isinstance(before, Mention) or before in ("please", "go", "goes"):
+        elif isinstance(before, Mention) or before in ("please", "go", "goes", "are", "is"):
             self._reassign(side)
         elif isinstance(behind, Mention) and (before in SENTENCE_ENDS or before in ("", ",", "and", "about", "ok", "so")):
             self._own(side)
@@ -217,7 +240,11 @@ class _OwnerReader:
     def _verb(self, at: int, word: str) -> None:
         """Wishes ("i need"), takings ("you can have", "take") and gifts ("i'll give you", "leave me"), each of them also refused."""
         before, following = self._at(at - 1), self._at(at + 1)
-        if word in GIVES:
+        if word in VALUES and before in VALUERS:
+            self.dropping = True
+        elif word == "offer" and before in NAMED_OFFER:
+            return
+        elif word in GIVES:
             giver = self.subject if self.subject is not None else OTHER if before in ORDERS_AFTER else SPEAKER
             taker = SPEAKER if following in ("me", "us") else OTHER if following == "you" else 1 - giver
             self._own(1 - taker if self.negated else taker, weak=self.negated)
@@ -247,14 +274,35 @@ class _OwnerReader:
             self._own(1 - self.owner)
         elif len(self.claims) > self.group:
             self._reassign(OTHER)
+            self.claims[-1] = replace(self.claims[-1], vague=True)  # "the hats for the book": nobody said who pays which
             self._own(SPEAKER)
 
     def _except(self) -> None:
         """Exceptions: "everything but the hat" leaves the hat to the other side."""
         self._own(1 - (SPEAKER if self.owner is None else self.owner))
+        self.excepted = len(self.claims)
+
+    def _corrects(self, at: int, word: str) -> bool:
+        """Words that correct only in some places: "the hats, actually the book", "the hats. no, the book"."""
+        before, following = self._at(at - 1), self._at(at + 1)
+        if word == "actually":
+            return isinstance(following, Mention)
+        return word == "no" and following == "," and (before == "," or before in SENTENCE_ENDS)
+
+    def _correct(self, everything: bool) -> None:
+        """Corrections: what follows is for whom the words before were, until somebody is named."""
+        if self.claims:
+            self.corrections.append(Correction(len(self.claims), everything))
+            self._own(None if self.claims[-1].loose else self.claims[-1].owner)
 
     def _reassign(self, side: int) -> None:
-        """The items just named are for this side, whatever was thought before."""
+        """The items just named are for this side, whatever was thought before; exceptions are for the other one."""
+        if self.excepted is not None and len(self.claims) > self.excepted > 0:
+            rest, named = self.claims[self.excepted - 1], self.claims[self.excepted :]
+            self.claims[self.excepted - 1 :] = [replace(rest, owner=side), *(replace(claim, owner=1 - side) for claim in named)]
+            self._own(None)
+            self.excepted = None
+            return
         in_accord = self.owner is None or all(c.owner == side or c.loose for c in self.claims[self.group :])
         begin = self.group if in_accord else self.chunk
         self.claims[begin:] = [replace(claim, owner=side, loose=False, weak=False) for claim in self.claims[begin:]]

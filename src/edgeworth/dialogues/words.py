@@ -17,6 +17,9 @@ def word_set(text: str) -> frozenset[str]:
 
 TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+|[.,?!;:&+/-]")
 
+RUN = re.compile(r"([a-z])\1{2,}")
+"""A letter held down: "nooo"."""
+
 CONTRACTIONS = {
     "i'll": "i will", "ill": "i will", "i'l": "i will", "il": "i will", "i'd": "i would", "id": "i would", "i'm": "i am", "im": "i am",
     "i've": "i have", "ive": "i have", "you'll": "you will", "youll": "you will", "you'd": "you would", "youd": "you would",
@@ -26,8 +29,9 @@ CONTRACTIONS = {
     "let's": "lets", "cannot": "can not", "can't": "can not", "cant": "can not", "won't": "will not", "wont": "will not",
     "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not", "arent": "are not", "wouldnt": "would not",
     "couldnt": "could not", "ain't": "is not", "aint": "is not", "gimme": "give me", "gimmie": "give me", "lemme": "let me",
-    "wanna": "want", "gonna": "will", "gotta": "need", "atleast": "at least", "nodeal": "no deal", "youcan": "you can", "ican": "i can",
+    "wanna": "want to", "gonna": "will", "gotta": "need", "atleast": "at least", "nodeal": "no deal", "youcan": "you can", "ican": "i can",
     "iwant": "i want", "iwould": "i would", "itake": "i take", "ihave": "i have", "wouldlike": "would like", "youhave": "you have",
+    "ima": "i will", "imma": "i will", "tryna": "want to", "outta": "out of", "kinda": "kind of", "bullshit": "bs", "idc": "i do not care",
     "needthe": "need the", "givebook": "give book", "alright": "ok", "hats'": "hats",
 }  # fmt: skip
 
@@ -48,18 +52,42 @@ SPELLINGS = {
     "cann": "can", "btoh": "both", "onne": "one", "onje": "one", "ger": "get", "gt": "get", "dea": "deal", "deall": "deal", "dal": "deal",
     "dealz": "deal", "jsut": "just", "jjust": "just", "leat": "least", "atlest": "least", "em": "them", "bout": "about",
     "yeah": "yes", "yea": "yes", "yep": "yes", "yup": "yes", "ys": "yes", "nope": "no", "nah": "no", "naw": "no", "newp": "no",
+    "hav": "have", "wil": "will", "wnt": "want", "bth": "both", "relly": "really", "realy": "really", "shuld": "should", "al": "all", "plese": "please",
+    "giv": "give", "tkae": "take", "tht": "that", "evrythng": "everything", "yr": "your", "agre": "agree", "agred": "agreed",
+    "fosho": "sure", "onyl": "only", "wan": "want", "yu": "you", "mee": "me", "accpet": "accept",
+    "kewl": "cool", "kool": "cool", "def": "definitely", "defo": "definitely", "yessir": "yes", "aye": "yes", "yas": "yes", "ofc": "sure",
+    "aight": "ok", "ight": "ok", "kk": "ok", "ur": "your", "urs": "yours", "da": "the", "dat": "that", "dem": "them", "r": "are", "jus": "just",
+    "plz": "please", "pls": "please", "w": "with", "cop": "get", "snag": "get", "nab": "get", "dope": "great", "gucci": "good",
     "myself": "me", "yourself": "you", "reading": "reading", "thx": "thanks", "ty": "thanks",
 }  # fmt: skip
 
 NUMBER_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-NUMBERS = {w: n for n, w in enumerate(NUMBER_NAMES)} | {"couple": 2, "single": 1}
+NUMBERS = {w: n for n, w in enumerate(NUMBER_NAMES)} | {"couple": 2, "single": 1, "fifty": 50, "nil": 0, "nada": 0, "zip": 0, "zilch": 0}
 
-LONG_WORDS = ("books", "balls", "basketballs", "basketball", "everything", "would", "thanks", "three", "agree", "agreed", "split", "sounds")
+LONG_WORDS = (
+    "books", "balls", "basketballs", "basketball", "everything", "would", "thanks", "three", "agree", "agreed", "split", "sounds",
+    "perfect", "accept", "please", "unfair", "works", "evenly", "except", "nothing", "rather", "instead", "should", "reject", "refuse",
+)  # fmt: skip
 """Words in which a slip of one letter is mended."""
+SHORT_WORDS = word_set(
+    "book hat hats ball the and you for not get can deal rest need give take keep have want like that with both fine sure okay good one mine"
+    " yours them each half some just leave offer take done"
+)
+"""Words in which two neighbours swapped, or a letter doubled, are mended."""
+REAL_WORDS = word_set("tow fro won own nods butt loose felt mien booth thee noe")
+"""Words that only look like such a slip."""
+SLIPS = {
+    slip: word
+    for word in sorted(SHORT_WORDS)
+    for at in range(len(word))
+    for slip in (word[:at] + word[at] + word[at:], word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :])
+    if slip not in SHORT_WORDS | REAL_WORDS and len(slip) >= len(word)
+}
 GLUED = ("the", "one", "two", "three", "both", "all", "no")
 ITEM_WORDS = ("book", "books", "hat", "hats", "ball", "balls")
 NOT_MENDED = word_set(
     "could calls halls walls falls bills bell bells ball book hooks looks cooks took there these threw tree spit sound bound world"
+    " words worth expect except accept fair worked work leaves heaven evens events prefect rejects refused pleas"
 )
 
 
@@ -81,7 +109,7 @@ def _spelt(token: str) -> tuple[str, ...]:
     for ending, word in (("'ll", "will"), ("'d", "would"), ("'re", "are"), ("'s", "is")):
         if token.endswith(ending):
             return (*_spelt(token[: -len(ending)]), word)
-    token = token.replace("'", "")
+    token = RUN.sub(r"\1", token.replace("'", ""))
     if token.isdigit():
         return (str(int(token[:4])),)
     for prefix in GLUED:
@@ -94,6 +122,8 @@ def _spelt(token: str) -> tuple[str, ...]:
 
 def _mended(word: str) -> str:
     """The long word that this one differs from by a slip, else the word itself."""
+    if word in SLIPS:
+        return SPELLINGS.get(SLIPS[word], SLIPS[word])
     if len(word) < 5 or word in NOT_MENDED:
         return word
     near = next((known for known in LONG_WORDS if word != known and _one_slip(word, known)), word)

@@ -1,0 +1,72 @@
+"""Claims: who is to have how many units of what; and what remains of them when a speaker takes something back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from edgeworth.dialogues.mentions import REST
+
+SPEAKER, OTHER = 0, 1
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One side is to have so many units of an item type, or the rest of the pool."""
+
+    owner: int
+    item: int
+    units: int
+    exact: bool
+    """Whether the number was said; of the rest, whether the whole pool is meant."""
+    weak: bool = False
+    """Said sideways, by a refusal."""
+    loose: bool = False
+    """Nobody was named, so the owner is only a first guess."""
+    vague: bool = False
+    """Nobody could tell the number, or which of two things is meant: "some hats", "the hat or the ball"."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A place in the list of claims where the speaker takes something back."""
+
+    at: int
+    everything: bool
+    """Whether all that came before is taken back ("scratch that"), or only what is said anew ("i mean one hat")."""
+
+
+def corrected(claims: Sequence[Claim], corrections: Sequence[Correction]) -> list[Claim]:
+    """What remains after corrections.
+
+    The same item type said anew replaces its old number. Another item type takes the place of everything that its owner was given before.
+    """
+    kept = list(claims)
+    for correction in reversed(corrections):
+        before, after = kept[: correction.at], kept[correction.at :]
+        if not after:
+            continue
+        named, renamed = {claim.item for claim in after}, {claim.owner for claim in after}
+        if correction.everything:
+            before = []
+        elif named <= {claim.item for claim in before}:
+            before = [claim for claim in before if claim.item not in named]
+        else:
+            before = [claim for claim in before if claim.owner not in renamed or claim.item == REST]
+        kept = [*before, *after]
+    return kept
+
+
+def with_zeros_placed(claims: Sequence[Claim]) -> list[Claim]:
+    """Types of which nobody's name stands beside a zero.
+
+    In a list ("2 books, no hats") the zero belongs to the owner of the list; alone, it is refused to the other side.
+    """
+    listed = [claim for claim in claims if claim.units or claim.item == REST]
+    loose = [claim for claim in listed if claim.loose]
+    owners = {claim.owner for claim in loose or listed}
+    owner = owners.pop() if len(owners) == 1 else OTHER
+    return [
+        replace(claim, owner=owner, loose=bool(loose)) if claim.loose and not claim.units and claim.item != REST else claim
+        for claim in claims
+    ]
