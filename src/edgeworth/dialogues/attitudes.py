@@ -18,7 +18,7 @@ def _phrases(text: str) -> Phrases:
 FIRM_ASSENT = _phrases(
     "deal,yes,sure,agree,agreed,fine,accept,accepted,works,absolutely,definitely,go for it,take it,live with that,live with it,very well,"
     "allow that,gladly,no problem,no worries,not bad,why not,go with that,bet,certainly,totally,happily,deal,approve,approved,"
-    "take that,you win,sold,settled,go with yours,pleasure doing business,shake hands,i suppose so,i guess so"
+    "take that,like it,like that,you win,sold,settled,go with yours,pleasure doing business,shake hands,i suppose so,i guess so"
 )
 MILD_ASSENT = _phrases(
     "ok,perfect,great,cool,work,done,good,sounds,fair,reasonable,acceptable,awesome,excellent,correct,wonderful,right,exactly,beautiful,"
@@ -102,6 +102,7 @@ def _negated(words: Sequence[str], at: int) -> bool:
 
 
 def has(words: Sequence[str], phrases: Phrases) -> bool:
+    """Whether one of these phrases occurs."""
     return any(_at(words, phrase, at) for phrase in phrases for at in range(len(words)))
 
 

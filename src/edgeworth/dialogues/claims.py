@@ -41,20 +41,24 @@ def corrected(claims: Sequence[Claim], corrections: Sequence[Correction]) -> lis
 
     The same item type said anew replaces its old number. Another item type takes the place of everything that its owner was given before.
     """
-    kept = list(claims)
-    for correction in reversed(corrections):
-        before, after = kept[: correction.at], kept[correction.at :]
-        if not after:
-            continue
-        named, renamed = {claim.item for claim in after}, {claim.owner for claim in after}
-        if correction.everything:
-            before = []
-        elif named <= {claim.item for claim in before}:
-            before = [claim for claim in before if claim.item not in named]
-        else:
-            before = [claim for claim in before if claim.owner not in renamed or claim.item == REST]
-        kept = [*before, *after]
+    if not corrections:
+        return list(claims)
+    kept = list(claims[: corrections[0].at])
+    ends = [*(correction.at for correction in corrections[1:]), len(claims)]
+    for correction, end in zip(corrections, ends, strict=True):
+        anew = claims[correction.at : end]
+        kept = [*_left_by(kept, anew, correction.everything), *anew] if anew else kept
     return kept
+
+
+def _left_by(before: Sequence[Claim], anew: Sequence[Claim], everything: bool) -> list[Claim]:
+    """Claims that stand beside those said anew."""
+    items, owners = {claim.item for claim in anew}, {claim.owner for claim in anew}
+    if everything:
+        return []
+    if items <= {claim.item for claim in before}:
+        return [claim for claim in before if claim.item not in items]
+    return [claim for claim in before if claim.owner not in owners or claim.item == REST]
 
 
 def with_zeros_placed(claims: Sequence[Claim]) -> list[Claim]:

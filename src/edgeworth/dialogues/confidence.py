@@ -1,14 +1,14 @@
 """Confidence: how far a reading is to be trusted, by what it rests on and by the words that no rule knows.
 
 The confidence of an offer is a measured share: how often the last offer of an agreed training dialogue was the deal, by what it rests on
-and by whether the utterance has words that no rule knows.
+and by whether the words are plain: all of them known to some rule, and no negation, correction or remark on values among them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from edgeworth.dialogues import attitudes, mentions, offers, owners, rewording
+from edgeworth.dialogues import attitudes, mentions, offers, owners, remarks, rewording
 from edgeworth.dialogues.offers import Evidence
 from edgeworth.dialogues.words import word_set
 
@@ -21,7 +21,7 @@ OFFER = {
     Evidence.VAGUE: (0.57, 0.57),
     Evidence.GUESS: (0.40, 0.40),
 }
-"""Of an offer, by what it rests on: where every word is known, and where some are not. GUESS is too rare there and is our own guess."""
+"""Of an offer, by what it rests on: in plain words, and in others. GUESS is too rare there and is our own guess."""
 PLAIN, DOUBTFUL, NO_ACT = 0.9, 0.6, 0.5
 """Of an act without an offer: by plain words, by words that point both ways, by the absence of words. Judged, not measured."""
 UNKNOWN = 0.8
@@ -30,18 +30,19 @@ SURE = 0.75
 """Below this confidence the lab asks back instead of making the move."""
 
 COMMON = word_set(
-    "a about after again am an and any anyone anything are as at away back be because been before begin best better bit both by came come"
-    " could day did do does doing done down else end enough even ever everyone far feel few find first for friend from fun game glad go"
-    " goes going gone good great guess guy had happen happy hard has have having he hello help her here hey hi him his hmm hope how i idea if"
-    " in into is it just kind know last later least let lets little long look lot love lovely ma made make makes man many may maybe me mean"
-    " might mind more morning most much must my myself name never new next nice nothing now of off oh ok old on once one only or other our out"
-    " over own people perhaps please point points possible pretty probably put quite ready really right said same say see seem seems shall she"
-    " should side since sir so some something soon sorry start still stuff such suggest suit sure take tell than thank thanks that the their"
-    " them then there these they thing things think this those though thought through time to today together too totally try two"
-    " type types under until up upon us use used very wait want was way we well were what whatever when where which while who whole why will wish"
-    " with without wonder work would yet you your yours bro dude fam buddy mate pal haha lol um uh well ah wow cheers mr total amount number"
-    " exchange return rather case sound along actually hm meant ahead mine saying however evening night afternoon answer clear"
-    " each every item items type kind myself yourself getting having taking being else provided long willing able also always"
+    "a able about actually after afternoon again ah ahead along also always am amount an and answer any anyone anything are as at"
+    " away back be because been before begin being best better bit both bro buddy by came case cheers clear come could day did do does"
+    " doing done down dude each else end enough even evening ever every everyone exchange fam far feel few find first for friend from"
+    " fun game getting glad go goes going gone good great guess guy had haha happen happy hard has have having he hello help her here"
+    " hey hi him his hm hmm hope how however i idea if in into is it item items just kind know last later least let lets little lol"
+    " long look lot love lovely ma made make makes man many mate may maybe me mean meant might mind mine more morning most mr much"
+    " must my myself name never new next nice night nothing now number of off oh ok old on once one only or other our out over own pal"
+    " people perhaps please point points possible pretty probably provided put quite rather ready really return right said same say"
+    " saying see seem seems shall she should side since sir so some something soon sorry sound start still stuff such suggest suit"
+    " sure take taking tell than thank thanks that the their them then there these they thing things think this those though thought"
+    " through time to today together too total totally try two type types uh um under until up upon us use used very wait want was way"
+    " we well were what whatever when where which while who whole why will willing wish with without wonder work would wow yet you"
+    " your yours yourself"
 )
 """Words that change nothing in what is offered."""
 
@@ -49,7 +50,7 @@ COMMON = word_set(
 def _rule_words() -> frozenset[str]:
     """Every word that some rule reads."""
     found: set[str] = set(COMMON) | {rewording.CORRECT, rewording.CANCEL, "evenly", "only", "which", "who", "why", "what", "how", "let"}
-    for module in (attitudes, mentions, offers, owners):
+    for module in (attitudes, mentions, offers, owners, remarks):
         for value in vars(module).values():
             if isinstance(value, frozenset | dict):
                 found |= {word for word in value if isinstance(word, str)}
@@ -59,6 +60,10 @@ def _rule_words() -> frozenset[str]:
 
 
 KNOWN = _rule_words()
+HARD = (
+    remarks.WORTH | owners.EXCEPTIONS - {"but"} | rewording.NEGATIONS | {rewording.CORRECT, rewording.CANCEL, "without", "or", "0", "sorry"}
+)
+"""Words that change what others mean: remarks on values, exceptions, negations and corrections."""
 
 
 def unknown_words(words: Iterable[str]) -> list[str]:
@@ -66,9 +71,14 @@ def unknown_words(words: Iterable[str]) -> list[str]:
     return [word for word in words if word.isalpha() and word not in KNOWN]
 
 
+def is_plain(words: Sequence[str]) -> bool:
+    """Whether every word is known, and none of them changes what others mean."""
+    return not unknown_words(words) and not HARD & set(words) and not any("/" in word for word in words)
+
+
 def of_offer(evidence: Evidence, words: Sequence[str]) -> float:
     """The confidence of an offer that rests on this evidence."""
-    return OFFER[evidence][bool(unknown_words(words))]
+    return OFFER[evidence][not is_plain(words)]
 
 
 def of_act(confidence: float, words: Sequence[str]) -> float:

@@ -25,7 +25,7 @@ FILLERS = word_set(
     "the of those these that this your my our his remaining cowboy basket little nice lovely whole entire damn other extra just only own"
     " additional pretty cool blue out"
 )
-VAGUE_AMOUNTS = word_set("some few several most many lots plenty bunch more")
+VAGUE_AMOUNTS = word_set("some few several most many lots plenty bunch more lot")
 """How many they are is for the other side to ask."""
 WHOLE_AFTER = frozenset(("for", "to", "goes"))
 """After "all", these say that the whole pool is meant."""
@@ -127,6 +127,7 @@ def _counted(words: Sequence[str], at: int, pool: Triple, before: Sequence[Eleme
                 number = int(word)
         elif word in ("both", "all", "every"):
             whole = True
+            vague = vague or before[-1:] == ["not"]  # "not all of the hats"
         elif word == "half":
             half = True
         elif "/" in word and word[0].isdigit():
@@ -179,6 +180,9 @@ def _whole(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element
     paid = "exchange" in (_word(words, at - 2), _word(words, at + 2))  # "i get everything in exchange" means the rest
     if words[at] == "everything" and following not in ("else", "left", "remaining", "other", "over") and not paid:
         return [Mention(REST, 0, True)], 1
+    if "/" in words[at] and words[at][0].isdigit() and (following, _word(words, at + 2)) == ("of", "everything"):
+        parts = [count * Fraction(words[at]) for count in pool]
+        return [Mention(item, int(n), True, n.denominator > 1) for item, n in enumerate(parts)], 3
     if words[at] == "all" and following in WHOLE_AFTER and not any(isinstance(e, Mention) for e in before[-1:]):
         return [Mention(REST, 0, True)], 1
     return [], 0

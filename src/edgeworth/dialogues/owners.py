@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from edgeworth.dialogues.claims import OTHER, SPEAKER, Claim, Correction, corrected, with_zeros_placed
 from edgeworth.dialogues.mentions import REST, Element, Mention
+from edgeworth.dialogues.remarks import SENTENCE_ENDS, opens_a_question, states_a_value
 from edgeworth.dialogues.rewording import CANCEL, CORRECT, HALVE
 from edgeworth.dialogues.words import word_set
 from edgeworth.games.bargaining.contexts import Triple
@@ -25,11 +26,11 @@ GIVES = word_set(
     " part gave toss throw"
 )
 VALUES = word_set("value care")
+POINTS = word_set("points point pts")
 VALUERS = word_set("i you we not really also do only mostly")
 """What these say that they value is not asked for."""
 SPLITS = word_set("split share divide halve splitting sharing splits dividing half evenly")
 HELPERS = word_set("can could may will would should might to do must")
-SENTENCE_ENDS = frozenset((".", "?", "!", ";"))
 CLAUSE_STARTS = frozenset(("if", "but", "then", "unless", "while"))
 EXCEPTIONS = frozenset(("but", "except", "besides", "minus", "bar", "save"))
 ORDERS_AFTER = frozenset((*SENTENCE_ENDS, "", ",", "and", "ok", "no", "yes", "then", "so"))
@@ -40,10 +41,6 @@ ASKED_FOR = word_set("settle go hoping looking asking ask hope wait rooting take
 """Before "for", these words lead to what is wanted, not to what is paid."""
 NAMED_OFFER = word_set("my your our the an this that first final last new best")
 """After these words "offer" is no verb."""
-STATES = word_set("is are was were has worth mean means matter matters not")
-POSSESSES = word_set("have hold has had holds")
-WORTH = word_set("value worth points point worthless useless valuable use important")
-BRINGS = word_set("give gives bring brings get gets earn")
 
 
 def claims_of(elements: Sequence[Element], pool: Triple) -> list[Claim]:
@@ -87,7 +84,9 @@ class _OwnerReader:
 
     def _mention(self, at: int, mention: Mention) -> None:
         """Items go to whom the sentence names; "no hat" refuses one to the other side."""
-        if self.asking or self.dropping or (self.owner is None and self._states_a_value(at)):
+        if self.asking or self.dropping or (self.owner is None and states_a_value(self.elements, at)):
+            return
+        if self.weak and mention.item == REST:  # "you can't have everything" says nothing of who gets what
             return
         if self.halving or self.each or self._at(at + 1) == "each":
             self._share_out(mention)
@@ -116,27 +115,9 @@ class _OwnerReader:
         else:
             self.claims += [Claim(side, mention.item, mention.units, True) for side in (SPEAKER, OTHER)]
 
-    def _states_a_value(self, at: int) -> bool:
-        """Remarks about worth: "the balls are worth 0 to me", "hats have no value"; but not "the hat is mine"."""
-        at += 1
-        while isinstance(self._at(at), Mention) or self._at(at) in ("and", ","):
-            at += 1
-        clause: list[Element] = []
-        for element in self.elements[at : at + 12]:
-            if element in SENTENCE_ENDS or element == ",":
-                break
-            clause.append(element)
-        if not clause:
-            return False
-        words = {e for e in clause[1:8] if isinstance(e, str)}
-        if clause[0] in WORTH or (clause[0] in POSSESSES | STATES | BRINGS and WORTH & words):
-            return True
-        names_a_side = bool({"offer", "negotiable", "mine", "yours", "i", "you", "good", "fine", "ok", "me"} & words)
-        return clause[0] in STATES and (clause[0] == "not" or not names_a_side)
-
     def _boundary(self, at: int, word: str) -> bool:
         """Ends of sentences and clauses, questions about values, exceptions, commas, and words of comparison."""
-        before, following = self._at(at - 1), self._at(at + 1)
+        following = self._at(at + 1)
         if word in (CORRECT, CANCEL) or self._corrects(at, word):
             self._correct(word == CANCEL)
         elif word in SENTENCE_ENDS:
@@ -154,7 +135,7 @@ class _OwnerReader:
             self._own(SPEAKER)
         elif word in COMPARED:
             self.dropping = True
-        elif _opens_a_question(word, following):
+        elif opens_a_question(word, following):
             self.asking = True
         else:
             return False
@@ -204,7 +185,7 @@ class _OwnerReader:
             self._reassign(SPEAKER if word == "mine" else OTHER)
         elif word in ("for", "to", "with") and following in ("me", "you"):
             self._for_someone(at, SPEAKER if following == "me" else OTHER)
-        elif word == "for" and isinstance(following, Mention) and before not in ASKED_FOR:
+        elif word == "for" and isinstance(following, Mention) and before not in ASKED_FOR and not self.dropping:
             self._turn()
         elif word in SPLITS:
             self._halve(at, word)
@@ -219,10 +200,12 @@ class _OwnerReader:
     def _halve(self, at: int, word: str) -> None:
         """ "split the hats" halves what follows; "the hats 50/50", without anything to follow, halves what was just named."""
         named = self.claims[self.group :]
-        after_all = word == HALVE or (word == "evenly" and any(claim.item == REST for claim in named))
+        last_is_rest = word != "evenly" and bool(self.claims) and self.claims[-1].item == REST and not self.claims[-1].exact
+        named = self.claims[-1:] if last_is_rest else named
+        after_all = word == HALVE or last_is_rest or (word == "evenly" and any(claim.item == REST for claim in named))
         if after_all and named and not any(isinstance(element, Mention) for element in self.elements[at:]):
             items = list(dict.fromkeys(claim.item for claim in named))
-            del self.claims[self.group :]
+            del self.claims[len(self.claims) - len(named) :]
             self.halving = True
             for item in items:
                 self._share_out(Mention(item, 0 if item == REST else self.pool[item], True))
@@ -240,7 +223,7 @@ class _OwnerReader:
     def _verb(self, at: int, word: str) -> None:
         """Wishes ("i need"), takings ("you can have", "take") and gifts ("i'll give you", "leave me"), each of them also refused."""
         before, following = self._at(at - 1), self._at(at + 1)
-        if word in VALUES and before in VALUERS:
+        if (word in VALUES and before in VALUERS) or word in POINTS:
             self.dropping = True
         elif word == "offer" and before in NAMED_OFFER:
             return
@@ -285,7 +268,7 @@ class _OwnerReader:
     def _corrects(self, at: int, word: str) -> bool:
         """Words that correct only in some places: "the hats, actually the book", "the hats. no, the book"."""
         before, following = self._at(at - 1), self._at(at + 1)
-        if word == "actually":
+        if word in ("actually", "sorry"):
             return isinstance(following, Mention)
         return word == "no" and following == "," and (before == "," or before in SENTENCE_ENDS)
 
@@ -308,12 +291,3 @@ class _OwnerReader:
         self.claims[begin:] = [replace(claim, owner=side, loose=False, weak=False) for claim in self.claims[begin:]]
         self.owner = None
         self.group = self.chunk = len(self.claims)
-
-
-def _opens_a_question(word: str, following: Element) -> bool:
-    """Questions that claim nothing: "what would you like", "how much is a ball worth", "which one"."""
-    if word in ("which", "who", "why"):
-        return True
-    if word == "what":
-        return following in ("do", "would", "is", "are", "does")
-    return word == "how" and following in ("much", "many", "do", "does")

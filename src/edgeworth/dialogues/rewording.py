@@ -19,25 +19,47 @@ HALVE = "halve"
 
 PLAIN_WORDS = {
     "except": "apart from; aside from; other than; except for; with the exception of; save for; excluding; not counting; leaving out",
-    "everything": "it all; all of it; all items; all the items; all of the items; every item; every single item; the lot; the whole lot;"
-    " whole lot; the whole pool; whole pool; the entire pool; all the things; all things; the whole thing; all the stuff; all stuff;"
-    " all of the stuff; all of the things; every single thing; every thing; all of everything; each and every item",
-    "only": "nothing but; nothing except; nothing other than; none but",
-    HALVE: "50 / 50; 50 50; 50 , 50; even split; equal split; equal shares; equal parts; half and half; go halves; half for you; half for me; half of each; half each;"
-    " halves; half of everything; split it down the middle; meet in the middle; go even; even steven",
+    "everything": (
+        "it all; all of it; all items; all the items; all of the items; every item; every single item; the lot; the whole lot; whole"
+        " lot; the whole pool; whole pool; the entire pool; all the things; all things; the whole thing; all the stuff; all stuff; all"
+        " of the stuff; all of the things; every single thing; every thing; all of everything; each and every item"
+    ),
+    "only": "nothing more; nothing else; that is all; nothing but; nothing except; nothing other than; none but",
+    HALVE: (
+        "50 / 50; 50 50; 50 , 50; even split; equal split; equal shares; equal parts; half and half; go halves; half for you; half"
+        " for me; half of each; half each; halves; half of everything; split it down the middle; meet in the middle; go even; even"
+        " steven"
+    ),
     "evenly": "in half; in halves; in 2; down the middle; equally; in equal parts; fair and square",
-    CANCEL: "scratch that; strike that; forget that; forget it; forget what i said; never mind; nevermind; ignore that; ignore my last message;"
-    " ignore my last offer; ignore what i said; i take that back; take that back; changed my mind; cancel that; disregard that",
-    CORRECT: "no wait; wait no; i mean to say; i mean; i meant to say; i meant; make that; make it; or rather; correction; oops; whoops; er; erm;"
-    " on 2 thought; on second thought; on second thoughts; my mistake; my bad; or better; no , wait",
-    "agree": "that will do; i am game; i am in; i am down; i am on board; we are good; i am good with; i am ok with; i am happy with; count me in;"
-    " not be better; not be happier; no doubt; say less; say no more; shake on it; suits me; you got it; you have got it; that is alright",
-    "reject": "get out of here; not enough; too little; too few; too many; are you kidding; you kidding; are you joking; you joking;"
-    " be joking; be kidding; you crazy; are you crazy; be reasonable; be serious; get real; hard pass; need to do better; have to do better; must do better; try again; rip off;"
-    " not be serious; not serious; not be happy; not be joking; not be kidding; not happening; not going to happen; not cut it; not going to cut it; not a chance; no chance; dream on; in your dreams; not think so; hell no; no thanks;"
-    " no thank you; not like that; not like this; not happy; not interested; not good; need more than that; want more than that;"
-    " deserve more; deserve better; not do it for me; over my dead body; you trippin; you tripping",
+    CANCEL: (
+        "scratch that; strike that; forget that; forget it; forget what i said; never mind; nevermind; ignore that; ignore my last"
+        " message; ignore my last offer; ignore what i said; i take that back; take that back; changed my mind; cancel that; disregard"
+        " that"
+    ),
+    CORRECT: (
+        "no wait; no sorry; sorry no; let me rephrase; let me correct that; let me correct myself; hold on; wait no; i mean to say; i"
+        " mean; i meant to say; i meant; make that; make it; or rather; correction; oops; whoops; er; erm; on 2 thought; on second"
+        " thought; on second thoughts; my mistake; my bad; or better; no , wait"
+    ),
+    "agree": (
+        "that will do; i am game; i am in; i am down; i am on board; we are good; i am good with; i am ok with; i am happy with;"
+        " count me in; not be better; not be happier; no doubt; say less; say no more; shake on it; suits me; you got it; you have got"
+        " it; that is alright"
+    ),
+    "reject": (
+        "get out of here; not enough; too little; too few; too many; are you kidding; you kidding; are you joking; you joking; be"
+        " joking; be kidding; you crazy; are you crazy; be reasonable; be serious; get real; hard pass; need to do better; have to do"
+        " better; must do better; try again; rip off; not be serious; not serious; not be happy; not be joking; not be kidding; not"
+        " happening; not going to happen; not cut it; not going to cut it; not a chance; no chance; dream on; in your dreams; not"
+        " think so; hell no; no thanks; no thank you; not like that; not like this; not happy; not interested; not good; need more"
+        " than that; want more than that; deserve more; deserve better; deserve something; make a better offer; offer me more; as if;"
+        " not do it for me; over my dead body; you trippin; you tripping"
+    ),
     "can you": "can not you; could not you; would not you; why do not you; why not you",
+    "i do not value": "i have no use for; i have no need for; i have no interest in; no use for; no need for; i am not interested in",
+    "you get everything": "it is all yours; it is yours all of it",
+    "i get everything": "it is all mine",
+    "split everything": "split it equally; split it evenly; split it in half; divide it equally; divide it evenly; share it equally",
     "no": "no no; no no no; nuh uh; uh uh",
     "refuse": "say no",
     "give me": "hook me up with; hit me up with; set me up with",
@@ -47,16 +69,16 @@ PLAIN_WORDS = {
     "we could": "why do not we; why not we",
     "0": "none of; no part of",
     "want": "not say no to; not mind having; not mind getting; not mind taking; call dibs on; dibs on",
-}  # fmt: skip
+}
 """Plain words, and the phrases that mean them; numbers are digits and contractions are written out by now."""
 
-NEGATIONS = word_set("no not never nothing cannot")
+NEGATIONS = word_set("no not never nothing hardly")
 BAD = word_set(
-    "refuse object objection objections complain complaint complaints mind argue disagree unfair unreasonable wrong bad terrible issue"
-    " issues problem problems against opposed decline hesitate qualms"
+    "refuse refusing object objection objections complain complaint complaints mind argue disagree unfair unreasonable wrong bad terrible"
+    " issue issues problem problems against opposed decline hesitate qualms"
 )
 """A negation before one of these is assent."""
-BETWEEN = word_set("a an at all any to with it the that too have see real in is be anything so say i reason")
+BETWEEN = word_set("a an at all any to with it the that too have see real in is be anything so say i reason dream of")
 """Words that may stand between the two halves of a double negation."""
 VERBS = word_set("want need like take require care wish")
 FRACTIONS = {"third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourth": 4, "fourths": 4}
@@ -108,9 +130,9 @@ def _without_double_negation(words: Sequence[str]) -> list[str]:
             end += 1
         if end < len(found) and found[end] in BAD:
             return [*found[:at], "agree", *_without_double_negation(found[end + 1 :])]
-        if word == "not" and found[at + 1 : at + 2] and found[at + 1] in VERBS and found[at + 2 : at + 3] in (["anything"], ["nothing"]):
-            if found[at + 3 : at + 4] in (["but"], ["except"]):
-                return [*found[:at], found[at + 1], "only", *_without_double_negation(found[at + 4 :])]
+        verb, thing, exception = (*found[at + 1 : at + 4], "", "", "")[:3]
+        if word == "not" and verb in VERBS and thing in ("anything", "nothing") and exception in ("but", "except"):
+            return [*found[:at], verb, "only", *_without_double_negation(found[at + 4 :])]
     return found
 
 

@@ -52,12 +52,14 @@ SPELLINGS = {
     "cann": "can", "btoh": "both", "onne": "one", "onje": "one", "ger": "get", "gt": "get", "dea": "deal", "deall": "deal", "dal": "deal",
     "dealz": "deal", "jsut": "just", "jjust": "just", "leat": "least", "atlest": "least", "em": "them", "bout": "about",
     "yeah": "yes", "yea": "yes", "yep": "yes", "yup": "yes", "ys": "yes", "nope": "no", "nah": "no", "naw": "no", "newp": "no",
-    "hav": "have", "wil": "will", "wnt": "want", "bth": "both", "relly": "really", "realy": "really", "shuld": "should", "al": "all", "plese": "please",
-    "giv": "give", "tkae": "take", "tht": "that", "evrythng": "everything", "yr": "your", "agre": "agree", "agred": "agreed",
-    "fosho": "sure", "onyl": "only", "wan": "want", "yu": "you", "mee": "me", "accpet": "accept",
+    "hav": "have", "wil": "will", "wnt": "want", "bth": "both", "relly": "really", "realy": "really", "shuld": "should", "al": "all",
+    "plese": "please", "yeppers": "yes", "gtfo": "reject", "tht": "that", "evrythng": "everything", "yr": "your",
+    "agre": "agree", "agred": "agreed",
+    "fosho": "sure", "onyl": "only", "mee": "me", "accpet": "accept",
     "kewl": "cool", "kool": "cool", "def": "definitely", "defo": "definitely", "yessir": "yes", "aye": "yes", "yas": "yes", "ofc": "sure",
-    "aight": "ok", "ight": "ok", "kk": "ok", "ur": "your", "urs": "yours", "da": "the", "dat": "that", "dem": "them", "r": "are", "jus": "just",
-    "plz": "please", "pls": "please", "w": "with", "cop": "get", "snag": "get", "nab": "get", "dope": "great", "gucci": "good",
+    "aight": "ok", "ight": "ok", "kk": "ok", "ur": "your", "urs": "yours", "da": "the", "dat": "that", "dem": "them", "r": "are",
+    "jus": "just", "plz": "please", "pls": "please", "w": "with", "cop": "get", "snag": "get", "nab": "get", "dope": "great",
+    "gucci": "good",
     "myself": "me", "yourself": "you", "reading": "reading", "thx": "thanks", "ty": "thanks",
 }  # fmt: skip
 
@@ -70,8 +72,8 @@ LONG_WORDS = (
 )  # fmt: skip
 """Words in which a slip of one letter is mended."""
 SHORT_WORDS = word_set(
-    "book hat hats ball the and you for not get can deal rest need give take keep have want like that with both fine sure okay good one mine"
-    " yours them each half some just leave offer take done"
+    "book hat hats ball the and you for not get can deal rest need give take keep have want like that with both fine sure okay good one"
+    " mine yours them each half some just leave offer take done yes"
 )
 """Words in which two neighbours swapped, or a letter doubled, are mended."""
 REAL_WORDS = word_set("tow fro won own nods butt loose felt mien booth thee noe")
@@ -116,6 +118,8 @@ def _spelt(token: str) -> tuple[str, ...]:
         rest = token.removeprefix(prefix)
         if rest != token and SPELLINGS.get(rest, rest) in ITEM_WORDS:
             return (*_spelt(prefix), *_spelt(rest))
+    if token.endswith("and") and SPELLINGS.get(token[:-3], token[:-3]) in ITEM_WORDS:
+        return (*_spelt(token[:-3]), "and")
     word = SPELLINGS.get(token) or _mended(token)
     return (str(NUMBERS[word]),) if word in NUMBERS else (word,)
 
