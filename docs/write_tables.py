@@ -280,18 +280,47 @@ def parsing_table(result: dict[str, Any]) -> str:
 def evidence_table(result: dict[str, Any]) -> str:
     """The confidence of an offer against how often it was the deal."""
     parts = ("train", "val", "test")
-    rows = {name: {row["evidence"]: row for row in result["parts"][name]["by_evidence"]} for name in parts}
+    rows = {name: {(row["evidence"], row["confidence"]): row for row in result["parts"][name]["by_evidence"]} for name in parts}
     lines = ["| the last offer rests on | confidence | " + " | ".join(parts) + " |", "|---" * (len(parts) + 2) + "|"]
     for row in result["parts"]["all"]["by_evidence"]:
-        found = [rows[name].get(row["evidence"]) for name in parts]
+        found = [rows[name].get((row["evidence"], row["confidence"])) for name in parts]
         cells = ["–" if one is None else f"{one['share']:.3f} of {one['n']:,}" for one in found]
         lines.append(f"| {row['evidence']} | {row['confidence']:.2f} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def phenomena_table(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Sentences read right by phenomenon, before the rules were mended and since; and what became of the others."""
+    names = {"held_out_utterances": "held out", "fresh_utterances": "fresh"}
+    lines = ["| phenomenon | " + " | ".join(f"{name}: n | before | now | asked back | misread" for name in names.values()) + " |"]
+    lines.append("|---" * (5 * len(names) + 1) + "|")
+    for phenomenon in after["held_out_utterances"]["by_phenomenon"]:
+        cells = []
+        for name in names:
+            old, new = (found[name]["by_phenomenon"][phenomenon] for found in (before, after))
+            cells += [new["n"], old["right"], new["right"], new["asked"], new["misread"]]
+        lines.append(f"| {phenomenon} | " + " | ".join(str(n) for n in cells) + " |")
+    shares = [
+        f"{after[n]['utterances']} | {before[n]['accuracy']['value']:.3f} | **{after[n]['accuracy']['value']:.3f}** | | " for n in names
+    ]
+    return "\n".join([*lines, "| all (share) | " + " | ".join(shares) + "|"])
+
+
+def sureness_table(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Accuracy, and how often readings at .95 or more are right, by file of sentences."""
+    lines = ["| sentences | n | right before | right now | 95 % interval | at .95 or more before | at .95 or more now |", "|---" * 7 + "|"]
+    for name, new in after.items():
+        old, found = before[name], new["accuracy"]
+        sure = [f"{one['very_sure']['value']:.3f} of {one['very_sure']['n']}" for one in (old, new)]
+        span = f"{found['low']:.3f} to {found['high']:.3f}"
+        shares = f"{old['accuracy']['value']:.3f} | {found['value']:.3f} | {span} | " + " | ".join(sure)
+        lines.append(f"| {name.removesuffix('_utterances').replace('_', ' ')} | {new['utterances']} | {shares} |")
+    return "\n".join(lines)
+
+
 def confusion_table(result: dict[str, Any]) -> str:
     """Labelled utterances by act: as labelled down, as read across."""
-    confusion = result["labelled"]["confusion"]
+    confusion = result["labelled"]["labelled_utterances"]["confusion"]
     lines = ["| labelled | " + " | ".join(confusion) + " |", "|---" * (len(confusion) + 1) + "|"]
     return "\n".join(
         [*lines, *(f"| {name} | " + " | ".join(str(n or "·") for n in row.values()) + " |" for name, row in confusion.items())]
@@ -605,6 +634,8 @@ def tables() -> dict[Path, dict[str, str]]:
         DIALOGUE_ACTS: {
             "accuracy": parsing_table(parsing),
             "evidence": evidence_table(parsing),
+            "phenomena": phenomena_table(_load("parsing_sentences_before.json")["labelled"], _load("parsing_sentences.json")["labelled"]),
+            "sureness": sureness_table(_load("parsing_sentences_before.json")["labelled"], _load("parsing_sentences.json")["labelled"]),
             "confusion": confusion_table(parsing),
             "last act": last_act_table(parsing),
             "misses": misses_table(parsing),

@@ -112,6 +112,82 @@ def test_a_split_gives_each_side_half() -> None:
     assert share("one hat each, the book for me and the balls for you") == (1, 1, 0)
 
 
+# Ordinary chat
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 book, zero hats, 2 balls", (1, 0, 2)),
+        ("you get no book, no hats and one ball", (1, 2, 2)),
+        ("none of the hats, just the book", (1, 0, 0)),
+        ("the book and not a single hat or ball", (1, 0, 0)),
+        ("everything but a hat", (1, 1, 3)),
+        ("everything save a ball for me", (1, 2, 2)),
+        ("you have everything apart from the book", (1, 0, 0)),
+        ("i want the hats. scratch that, the book", (1, 0, 0)),
+        ("i want the book and two hats, i mean one hat", (1, 1, 0)),
+        ("you get the ball. no, you get the hats", (1, 0, 3)),
+        ("two out of the three balls", (0, 0, 2)),
+        ("the book and a third of the balls", (1, 0, 1)),
+        ("i don't want anything but the book", (1, 0, 0)),
+        ("i want it all", (1, 2, 3)),
+        ("you can have everything", (0, 0, 0)),
+        ("imma take teh htas, rest is urs", (0, 2, 0)),
+    ],
+)
+def test_chat_says_who_gets_what(text: str, expected: Triple) -> None:
+    assert share(text) == expected
+
+
+@pytest.mark.parametrize("text", ["let's split everything evenly", "50/50?", "half for you, half for me", "we share everything equally"])
+def test_an_even_split_halves_the_pool_where_it_can_be_halved(text: str) -> None:
+    assert share(text, pool=(2, 4, 2)) == (1, 2, 1)
+    assert not reading(text, pool=(1, 2, 3)).sure
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "then i'd be left with the book and the balls, so no",
+        "both hats for you? no way",
+        "the book and three balls is not enough for me",
+        "you keeping both hats is unfair",
+    ],
+)
+def test_an_offer_repeated_to_refuse_it_is_a_refusal(text: str) -> None:
+    assert reading("i want both hats, you get the rest", text).act is Act.DISAGREE
+
+
+@pytest.mark.parametrize("text", ["i can't refuse that", "no objections", "i don't mind that", "not bad at all", "i won't say no"])
+def test_two_negations_assent(text: str) -> None:
+    assert reading("i want both hats, you get the rest", text).act is Act.AGREE
+
+
+def test_asking_for_everything_is_no_assent() -> None:
+    found = reading("i want both hats, you get the rest", "i want everything")
+    assert (found.act, found.share) == (Act.PROPOSE, (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    "text", ["i want some balls", "the hats or the book for me", "most of the balls", "a hat for me, the book for you"]
+)
+def test_what_could_mean_several_things_is_not_sure(text: str) -> None:
+    assert not reading(text).sure
+
+
+def test_an_unknown_word_or_a_negation_makes_a_reading_less_sure() -> None:
+    plain, odd, negated = (reading(f"{word} i want the book") for word in ("well", "gadzooks", "no"))
+    assert plain.confidence > 0.95 > odd.confidence and negated.confidence < 0.95
+
+
+@pytest.mark.parametrize("name", ["held_out_utterances", "fresh_utterances"])
+def test_sentences_outside_development_are_read_right_and_the_surest_of_them_nearly_always(name: str) -> None:
+    measured = measure_labelled(read_labelled(LABELLED.with_name(f"{name}.jsonl")))
+    assert measured["accuracy"]["value"] >= 0.90
+    assert measured["very_sure"]["value"] >= 0.95
+
+
 # Offers in the light of the talk
 
 

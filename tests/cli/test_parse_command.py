@@ -52,6 +52,14 @@ def test_a_broken_line_is_named_and_left_out_only_when_asked_to(called: Callable
     assert result["parts"]["all"]["accuracy"]["value"] == 1.0 and len(result["broken"]) == 1
 
 
+def test_labelled_utterances_are_measured_without_dialogues(called: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"pool": [1, 2, 3], "say": "YOU: i want it all", "act": "PROPOSE", "share": [1, 2, 3], "phenomenon": "whole pool"}\n')
+    run = called("parse", "--labelled", str(path))
+    assert run.status == 0 and "own: 1, 1.000 of the acts right" in run.out and "whole pool" in run.out
+    assert json.loads(called("parse", "--labelled", str(path), "--json").out)["labelled"]["own"]["accuracy"]["value"] == 1.0
+
+
 def test_a_file_of_broken_lines_alone_is_an_error_even_then(called: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "talks.txt"
     path.write_text("what?\n", encoding="utf-8")

@@ -10,6 +10,7 @@ from edgeworth.dialogues.deal_or_no_dialog import read_dialogue, read_dialogues
 from edgeworth.errors import DataError
 from edgeworth.evaluation.labelled import measure_labelled, read_labelled
 from edgeworth.evaluation.parsing import distinct, measure_dialogues
+from edgeworth.evaluation.parsing_figures import draw_reliability, reliability_finding
 
 MINE, THEIRS = "1 4 2 3 3 0", "1 1 2 0 3 3"
 BOOK_AND_HATS = "<selection> item0=1 item1=2 item2=0 <eos> reward=10 agree"
@@ -112,6 +113,14 @@ def test_labelled_utterances_are_counted_by_phenomenon_and_confidence(tmp_path: 
     }
     assert measured["accuracy"]["value"] == 0.75 and measured["act_accuracy"]["n"] == 2
     assert sum(level["right"]["n"] for level in measured["reliability"]) == 2
+
+
+def test_the_figure_of_reliability_says_how_often_the_surest_readings_are_right(tmp_path: Path) -> None:
+    path = write(tmp_path / "own.jsonl", '{"pool": [1, 2, 3], "say": "YOU: the hats for me", "act": "PROPOSE", "share": [0, 2, 0]}')
+    result = {"labelled": {"own_utterances": measure_labelled(read_labelled(path))}}
+    draw_reliability(result, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 0
+    assert "100.0% of 1 (own) are right" in reliability_finding(result)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from edgeworth.cli.console import command_line, deliver, progress, say, span, table
-from edgeworth.cli.options import AsJson, OutFile, Seed, triple
+from edgeworth.cli.options import AsJson, Figure, OutFile, Seed, triple
 from edgeworth.dialogues.acts import read_conversation
 from edgeworth.dialogues.deal_or_no_dialog import SPLIT_FILES, read_dialogue, read_dialogues
 from edgeworth.dialogues.lines import Dialogue, Speaker
@@ -34,9 +34,12 @@ def parse_command(
     say: Annotated[list[str] | None, typer.Option(help='One utterance, "YOU: …" or "THEM: …"; repeat in order.')] = None,
     evaluate: Annotated[Path | None, typer.Option(help="Measure all dialogues in a folder of Deal or No Dialog files, or a file.")] = None,
     split: Annotated[str, typer.Option(help="Part of the --evaluate folder: all, train, val or test.")] = "all",
-    labelled: Annotated[Path | None, typer.Option(help="Measure the labelled utterances in this JSONL file, also with --evaluate.")] = None,
+    labelled: Annotated[
+        list[Path] | None, typer.Option(help="Measure the labelled utterances in this JSONL file, also with --evaluate; repeat for more.")
+    ] = None,
     skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines and name them, instead of stopping.")] = False,
     out_file: OutFile = None,
+    figure: Figure = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -44,18 +47,19 @@ def parse_command(
 
     The dialogue comes from --file and --line, or from --pool and --say. With --evaluate, every distinct agreed dialogue of the files is
     parsed, and counts as right when its last offer is the deal; the seed draws the resamples of the interval. With --labelled, every
-    utterance counts as right when act and split are as labelled.
+    utterance counts as right when act and split are as labelled; --figure then draws how far the confidence can be trusted.
 
     Example: edgeworth parse --pool 1,2,3 --say "YOU: i want the book and one hat" --say "THEM: ok"
     """
-    if [file is not None, bool(say), evaluate is not None or labelled is not None].count(True) != 1:
+    if [file is not None, bool(say), evaluate is not None or bool(labelled)].count(True) != 1:
         raise InvalidOption("Expected one of --file FILE, --pool with --say, --evaluate FOLDER, and --labelled FILE.")
-    if labelled is not None and evaluate is None:
-        utterances = {"command": command_line(), "seed": seed, **measure_labelled(read_labelled(labelled), seed)}
-        deliver(utterances, _labelled_page(utterances), as_json, out_file)
+    if labelled and evaluate is None:
+        utterances = _measure_labelled(labelled, seed)
+        drawn = {"command": command_line(), "seed": seed, "labelled": utterances}
+        deliver(drawn, _labelled_pages(utterances), as_json, out_file, figure, "edgeworth.evaluation.parsing_figures:draw_reliability")
         return
     if evaluate is not None:
-        result = _measure(evaluate, split, labelled, skip_broken, seed)
+        result = _measure(evaluate, split, labelled or [], skip_broken, seed)
         deliver(result, _measure_page(result), as_json, out_file)
         return
     if file is not None:
@@ -119,7 +123,7 @@ def _both(pool: Triple, share: Triple) -> str:
 # Many dialogues
 
 
-def _measure(path: Path, split: str, labelled: Path | None, skip_broken: bool, seed: int) -> dict[str, Any]:
+def _measure(path: Path, split: str, labelled: Sequence[Path], skip_broken: bool, seed: int) -> dict[str, Any]:
     broken: list[DataError] | None = [] if skip_broken else None
     names = list(SPLIT_FILES) if path.is_dir() and split == "all" else [split]
     parts = {name: distinct(read_dialogues(path, name, broken)) for name in names}
@@ -139,8 +143,12 @@ def _measure(path: Path, split: str, labelled: Path | None, skip_broken: bool, s
         "published": PUBLISHED_ACCURACY,
         "parts": measured,
         "broken": left_out,
-        "labelled": None if labelled is None else measure_labelled(read_labelled(labelled), seed),
+        "labelled": _measure_labelled(labelled, seed),
     }
+
+
+def _measure_labelled(paths: Sequence[Path], seed: int) -> dict[str, Any]:
+    return {path.stem: measure_labelled(read_labelled(path), seed) for path in paths}
 
 
 def _measure_page(result: dict[str, Any]) -> Iterator[RenderableType]:
@@ -151,14 +159,18 @@ def _measure_page(result: dict[str, Any]) -> Iterator[RenderableType]:
         found.add_row(name, f"{part['dialogues']:,}", f"{part['agreed']:,}", *cells)
     yield found
     yield f"The published rule parser: {result['published']:.3f}."
-    if result["labelled"] is not None:
+    yield from _labelled_pages(result["labelled"])
+
+
+def _labelled_pages(files: dict[str, Any]) -> Iterator[RenderableType]:
+    for name, measured in files.items():
         yield ""
-        yield from _labelled_page(result["labelled"])
+        yield from _labelled_page(name, measured)
 
 
-def _labelled_page(labelled: dict[str, Any]) -> Iterator[RenderableType]:
+def _labelled_page(name: str, labelled: dict[str, Any]) -> Iterator[RenderableType]:
     """What labelled utterances were read as: by act, by phenomenon, and against the confidence."""
-    title = f"{labelled['utterances']} labelled utterances: {labelled['act_accuracy']['value']:.3f} of the acts; labelled down, read across"
+    title = f"{name}: {labelled['utterances']}, {labelled['act_accuracy']['value']:.3f} of the acts right; labelled down, read across"
     confusion = table("", *labelled["confusion"], title=title)
     for name, row in labelled["confusion"].items():
         confusion.add_row(name, *(str(n) if n else "·" for n in row.values()))

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ from edgeworth.games.bargaining.contexts import Triple
 UNCLEAR = "unclear"
 """The label of an utterance that people would ask about."""
 VERY_SURE = 0.95
+BANDS = (0.0, 0.55, 0.75, 0.90, VERY_SURE, 1.01)
+"""Bands of confidence: no act, unsure, sure enough for a move in three steps."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,11 @@ def _outcomes(pairs: Sequence[tuple[Labelled, Reading]]) -> dict[str, int]:
 
 
 def _reliability(pairs: Sequence[tuple[Labelled, Reading]], seed: int) -> list[dict[str, Any]]:
-    """For every confidence that was given: how many readings, and the share of them that is right."""
-    ordered = sorted(((reading.confidence, is_right(one, reading)) for one, reading in pairs), key=lambda pair: pair[0])
-    levels = groupby(ordered, lambda pair: pair[0])
-    return [{"confidence": level, "right": _share([right for _, right in found], seed)} for level, found in levels]
+    """For every band of confidence: the mean that was given, and the share of readings that are right."""
+    found = []
+    for low, high in pairwise(BANDS):
+        inside = [(one, reading) for one, reading in pairs if low <= reading.confidence < high]
+        if inside:
+            given = float(np.mean([reading.confidence for _, reading in inside]))
+            found.append({"from": low, "confidence": given, "right": _share([is_right(*pair) for pair in inside], seed)})
+    return found

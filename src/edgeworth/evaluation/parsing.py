@@ -105,15 +105,17 @@ def _share(reads: Sequence[_Read], seed: int) -> Estimate:
 
 
 def _by_evidence(agreed: Sequence[_Read]) -> list[dict[str, Any]]:
-    """By what the last offer rests on: how many, how often right, and the confidence it was given."""
-    rows = []
-    for evidence in reversed(Evidence):
-        reads = [(read, stated) for read in agreed if (stated := read.last_stated) is not None and stated.evidence == evidence]
-        if reads:
-            right = sum(read.right for read, _ in reads)
-            row = {"evidence": evidence.value, "n": len(reads), "right": right, "share": right / len(reads)}
-            rows.append({**row, "confidence": reads[0][1].confidence})
-    return rows
+    """By what the last offer rests on and the confidence it was given: how many, and how often right."""
+    right: dict[tuple[Evidence, float], list[bool]] = {}
+    for read in agreed:
+        stated = read.last_stated
+        if stated is not None and stated.evidence is not None:
+            right.setdefault((stated.evidence, stated.confidence), []).append(read.right)
+    order = list(reversed(Evidence))
+    return [
+        {"evidence": evidence.value, "confidence": given, "n": len(found), "right": sum(found), "share": sum(found) / len(found)}
+        for (evidence, given), found in sorted(right.items(), key=lambda item: (order.index(item[0][0]), -item[0][1]))
+    ]
 
 
 def _miss_counts(agreed: Sequence[_Read]) -> dict[str, int]:
