@@ -13,9 +13,9 @@ PROCESSES ?= 2
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-lab: $(WARM)  ## serve both games on http://127.0.0.1:8000 (PORT=… for another), until Ctrl-C
-	@echo "edgeworth: starting the server. Open http://127.0.0.1:$(PORT)/ in a browser; sessions are kept in runs/sessions.sqlite."
-	@$(BIN)/edgeworth serve --port $(PORT) --warm llm
+lab: $(WARM)  ## serve both games on http://127.0.0.1:8000 and open a browser, until Ctrl-C (PORT=…, FLAGS=--no-browser)
+	@echo "edgeworth: starting the server; sessions are kept in runs/sessions.sqlite."
+	@$(BIN)/edgeworth serve --port $(PORT) --warm llm --quiet --browser $(FLAGS)
 
 demo: $(WARM)  ## play a commented bargaining episode and one step of a market
 	@echo "edgeworth: one bargaining episode, played and explained."

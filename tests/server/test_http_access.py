@@ -220,3 +220,21 @@ def test_a_limit_on_sessions_is_kept_for_each_owner(tmp_path: Path) -> None:
 
 def test_a_host_header_is_read_without_its_port() -> None:
     assert [host_name(host) for host in ("a:1", "[::1]:2", "A.b", "")] == ["a", "[::1]", "a.b", ""]
+
+
+@pytest.mark.parametrize("prefix", ["", "/lab"])
+def test_behind_a_prefix_only_the_page_and_the_probes_are_open(tmp_path: Path, prefix: str) -> None:
+    with client_of(settings_in(tmp_path, root_path="/lab", tokens=(("alice", "a-token-of-alice"),))) as client:
+        for path in ("/", "/page/app.js", "/health"):
+            assert client.get(prefix + path).status_code == 200
+        for path in ("/catalog", "/runs", "/labels", "/lab/catalog", "/page"):
+            assert client.get(prefix + path).status_code == 401
+        found = client.get(f"{prefix}/catalog", headers={"authorization": "Bearer a-token-of-alice"})
+        assert found.status_code == 200
+        assert client.get("/lab", follow_redirects=False).headers["location"].endswith("/lab/")
+
+
+@pytest.mark.parametrize("wrong", ["lab", "/lab/", "/a b", "//"])
+def test_a_root_path_that_is_none_is_refused(wrong: str) -> None:
+    with pytest.raises(InvalidOption, match="root path"):
+        ServerSettings(root_path=wrong)

@@ -18,7 +18,8 @@ from stub_model import Stub
 
 from edgeworth.errors import ModelUnavailable
 from edgeworth.llm.client import Completion, Message, Sampling, TokenLogprob
-from edgeworth.server.model_process import ModelProcess, ProcessClient
+from edgeworth.llm.local.folders import BUNDLED
+from edgeworth.server.model_process import ModelProcess, ProcessClient, designer_process, pocket_process
 
 QUESTION = [[Message("user", "Zwei Bücher?")]]
 
@@ -104,3 +105,11 @@ def test_the_process_ends_with_its_server_however_that_ends() -> None:
             return  # ended; whoever inherited it has not looked yet
         time.sleep(0.05)
     raise AssertionError("The model's process outlived its server.")
+
+
+def test_a_bundled_model_that_was_trained_to_design_is_used_once_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pocket = pocket_process()
+    monkeypatch.setitem(BUNDLED, "pocket_designer", tmp_path / "pocket_designer")
+    assert designer_process(pocket) is pocket
+    (tmp_path / "pocket_designer").mkdir()
+    assert designer_process(pocket) is not pocket and designer_process(pocket).name == "pocket_designer"

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx
 import pytest
@@ -50,7 +51,7 @@ def client(settings: ServerSettings) -> Iterator[TestClient]:
 
 def test_the_index_links_to_every_figure_and_to_the_data_of_runs(client: TestClient) -> None:
     page = client.get("/plots/")
-    links = {part.partition('"')[0] for part in page.text.split('href="')[1:]} - {"/"}
+    links = {urljoin("/plots/", part.partition('"')[0]) for part in page.text.split('href="')[1:]} - {"/"}
     assert links == {
         "/plots/results/a.png",
         "/plots/results/deep/b.png",

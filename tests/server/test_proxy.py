@@ -6,10 +6,7 @@ The clients that have to be timed out run together, in the fixture `slow_clients
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,25 +21,10 @@ from benchmarks.load import frame
 from benchmarks.server_process import free_port
 
 from edgeworth.client import RemoteGame
+from nginx_process import NGINX, nginx_with
 from running_servers import MECHANISM, in_thread, settings_in
 
-NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 CONFIGURATION = Path(__file__).resolve().parents[2] / "docker" / "nginx.conf"
-MAIN = """
-{user}daemon off;
-pid {folder}/pid;
-error_log stderr;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    include {folder}/edgeworth.conf;
-}}
-"""
 SECONDS = 10.0
 """All timeouts of the configuration."""
 GET = b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
@@ -69,28 +51,12 @@ pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 @contextlib.contextmanager
 def nginx(folder: Path, server_port: int) -> Iterator[int]:
     """Our configuration with free ports in the place of its own; the port of nginx."""
-    assert NGINX is not None
     port = free_port()
     text = CONFIGURATION.read_text(encoding="utf-8")
     ours = text.replace("listen 8080;", f"listen 127.0.0.1:{port};").replace("127.0.0.1:8000;", f"127.0.0.1:{server_port};")
     assert ours.count(str(port)) == ours.count(str(server_port)) == 1
-    (folder / "edgeworth.conf").write_text(ours, encoding="utf-8")
-    (folder / "main.conf").write_text(MAIN.format(folder=folder, user="user root;\n" if os.getuid() == 0 else ""), encoding="utf-8")
-    process = subprocess.Popen([NGINX, "-p", str(folder), "-c", str(folder / "main.conf")], stderr=subprocess.PIPE, text=True)
-    try:
-        until = time.monotonic() + 20.0
-        while time.monotonic() < until and process.poll() is None:
-            with contextlib.suppress(httpx.HTTPError):
-                if httpx.get(f"http://localhost:{port}/ready", timeout=2.0).status_code == 200:
-                    break
-            time.sleep(0.05)
-        else:
-            process.kill()
-            pytest.fail(f"nginx did not start: {process.communicate()[1]}")
+    with nginx_with(folder, ours, f"http://localhost:{port}/ready"):
         yield port
-    finally:
-        process.terminate()
-        process.wait(20.0)
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from edgeworth.cli.console import deliver, err, table
+from edgeworth.cli.console import deliver, table
 from edgeworth.cli.options import AsJson
+from edgeworth.cli.welcome import welcome
 from edgeworth.errors import DataError, EdgeworthError, MissingExtra
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def serve_command(
     origin: Annotated[
         list[str] | None, typer.Option(help="Pages that may use the server from a browser, e.g. https://example.org.")
     ] = None,
+    root_path: Annotated[str, typer.Option(help="The path under which a proxy serves this server, e.g. /lab.")] = "",
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the lab page in a browser, where there is one.")] = False,
     designer: Annotated[str | None, typer.Option(help="The designer for requests that name none.")] = None,
     warm: Annotated[list[str] | None, typer.Option(help="A designer to load at the start.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of runs whose figures, metrics and histories are shown under /plots/runs/.")] = Path(
@@ -75,6 +78,7 @@ def serve_command(
         insecure=insecure,
         hosts=tuple(host_name or ()),
         origins=tuple(origin or ()),
+        root_path=root_path,
         warm=tuple(warm or ()),
         runs=str(runs),
         results=str(results),
@@ -83,7 +87,7 @@ def serve_command(
         log_requests=not quiet,
         **{name: value for name, value in given.items() if value is not None},
     )
-    serve(settings, lambda address: err.print(f"edgeworth: serving on {address}; open it in a browser. Stop with Ctrl-C.", soft_wrap=True))
+    serve(settings, lambda address: welcome(address, settings, browser))
 
 
 # Replaying

@@ -20,7 +20,7 @@ from edgeworth.server.limits import Rate
 from edgeworth.server.refusals import Refused, refusal_response
 from edgeworth.server.settings import LOCAL, ServerSettings
 
-OPEN = frozenset({"/", "/health", "/ready"})
+OPEN = frozenset({"", "/", "/health", "/ready"})
 """Paths that need no token."""
 PAGE_FILES = "/page/"
 """The files of the lab page need none either: the page asks for the token."""
@@ -63,6 +63,12 @@ def network_of(client: tuple[str, int] | None) -> str:
     return host if address is None else str(address)
 
 
+def path_within(scope: Scope) -> str:
+    """The path without the prefix under which a proxy serves us, as the router reads it; the proxy may have removed it already."""
+    root, path = str(scope.get("root_path", "")), str(scope["path"])
+    return path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
+
+
 class Access:
     """The middleware that finds the owner of a request, or refuses it."""
 
@@ -77,6 +83,8 @@ class Access:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
+        if self.settings.root_path:
+            scope["root_path"] = self.settings.root_path  # for the router, and for links in the API's description
         sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in USED_HEADERS}
         host, origin = sent.get(b"host", ""), sent.get(b"origin")
         try:
@@ -84,7 +92,8 @@ class Access:
                 self._check_client(scope.get("client"))
             self._check_host(host)
             self._check_origin(scope, origin, host)
-            owner = LOCAL if scope["path"] in OPEN or scope["path"].startswith(PAGE_FILES) else self._owner(sent.get(b"authorization"))
+            path = path_within(scope)
+            owner = LOCAL if path in OPEN or path.startswith(PAGE_FILES) else self._owner(sent.get(b"authorization"))
         except Refused as refused:
             return await _refuse(self._counted(refused, scope), scope, receive, send)
         scope.setdefault("state", {})["owner"] = owner

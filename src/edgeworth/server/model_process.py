@@ -17,9 +17,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from edgeworth.agents.questions import OWN_CLIENT
+from edgeworth.agents.questions import HUB_CLIENT, OWN_CLIENT
 from edgeworth.errors import EdgeworthError, MissingExtra, ModelUnavailable
 from edgeworth.llm.client import Client, Messages, Reply, Sampling, Samplings, sampling_each
+from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.llm.stack import make_client
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -30,6 +31,8 @@ GRACE_SECONDS = 5.0
 LONGEST_SECONDS = 600.0
 """The time limit of a batch without one."""
 NICENESS = 5
+TRAINED = "pocket_designer"
+"""The bundled model that designers ask first."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -181,6 +184,13 @@ class ProcessClient(Client):
 
     def check(self) -> None:
         self.process.load()
+
+
+def designer_process(pocket: ModelProcess) -> ModelProcess:
+    """The process of the bundled language model that was trained to design markets; the pocket model's where there is none."""
+    if not BUNDLED[TRAINED].is_dir():
+        return pocket
+    return ModelProcess(TRAINED, functools.partial(make_client, HUB_CLIENT, model=TRAINED))
 
 
 def pocket_process() -> ModelProcess:

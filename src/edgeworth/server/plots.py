@@ -71,13 +71,13 @@ def _files_in(root: Path) -> Iterator[Path]:
 
 
 def gallery(names: list[str]) -> str:
-    """The figures as HTML, and links to the data."""
+    """The figures as HTML, and links to the data; relative to the page, which may be behind a path prefix."""
     figures = [(quote(name), html.escape(name.removesuffix(".png").replace("_", " "))) for name in names if name.endswith(".png")]
     items = "".join(
-        f'<figure><a href="/plots/{link}"><img src="/plots/{link}" alt="{title}" loading=lazy></a><figcaption>{title}</figcaption></figure>'
+        f'<figure><a href="{link}"><img src="{link}" alt="{title}" loading=lazy></a><figcaption>{title}</figcaption></figure>'
         for link, title in figures
     )
-    data = "".join(f'<li><a href="/plots/{quote(name)}">{html.escape(name)}</a></li>' for name in names if not name.endswith(".png"))
+    data = "".join(f'<li><a href="{quote(name)}">{html.escape(name)}</a></li>' for name in names if not name.endswith(".png"))
     nothing = "<p>No figures yet: <code>make yardstick</code> draws the first.</p>"
     return (items or nothing) + (f"<h2>Data</h2><ul>{data}</ul>" if data else "")
 

@@ -21,7 +21,7 @@ from edgeworth.server.designers import Design, designer_workers
 from edgeworth.server.hints import Hinted, Moment, hint_workers, situation_batch
 from edgeworth.server.known_markets import KnownMarket, market_described, market_in
 from edgeworth.server.live import LiveAuction, LiveBargaining
-from edgeworth.server.model_process import pocket_process
+from edgeworth.server.model_process import designer_process, pocket_process
 from edgeworth.server.model_queue import QueueMetrics, RequestQueue
 from edgeworth.server.models_designers import Designers, DesignReply, DesignRequest, HintReply, HintRequest, Providers, WorkerState
 from edgeworth.server.refusals import Json, Refused, problems
@@ -185,7 +185,8 @@ def add_designers(app: FastAPI, sessions: Sessions, settings: ServerSettings) ->
     """Add designers and hint providers to the application: queues, routes, metrics, and what runs at start and stop."""
     process, metrics = pocket_process(), QueueMetrics(app.state.metrics)
     limits = settings.queues if settings.tokens else dataclasses.replace(settings.queues, per_owner=settings.queues.queue)
-    designing, hinting = designer_workers(process), hint_workers(process)
+    designs = designer_process(process)
+    designing, hinting = designer_workers(designs), hint_workers(process)
     threads = ThreadPoolExecutor(len(designing) + len(hinting), thread_name_prefix="model queue")
     designers = {name: RequestQueue(name, worker, limits, threads, metrics) for name, worker in designing.items()}
     hints = {name: RequestQueue(f"hints {name}", worker, limits, threads, metrics) for name, worker in hinting.items()}
@@ -204,9 +205,13 @@ def add_designers(app: FastAPI, sessions: Sessions, settings: ServerSettings) ->
 
     async def stop() -> None:
         if not any(queue.in_progress or queue.waiting for queue in queues):
-            await asyncio.to_thread(process.close)  # a model that is still loading is not waited for
+            await close()  # a model that is still loading is not waited for
         await asyncio.gather(*(queue.close() for queue in queues))
-        await asyncio.to_thread(process.close)
+        await close()
+
+    async def close() -> None:
+        for each in {process, designs}:
+            await asyncio.to_thread(each.close)
 
     app.state.running.starts.append(start)
     app.state.running.stops.append(stop)

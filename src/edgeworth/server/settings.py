@@ -22,6 +22,7 @@ DEFAULT_STORE = "sqlite:///runs/sessions.sqlite"
 LOCAL = "local"
 """The owner of everything on a server without tokens."""
 IN_MEMORY = re.compile(r"sqlite(\+\w+)?://(/:memory:)?/?")
+ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 OWNER = re.compile(r"[A-Za-z0-9._-]{1,64}")
 TOKEN = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 """Visible ASCII without commas, which separate tokens in a list."""
@@ -109,6 +110,8 @@ class ServerSettings:
     """Host names besides localhost that a server without tokens answers to."""
     origins: tuple[str, ...] = ()
     """Origins of web pages that may use the server (CORS), such as https://example.org."""
+    root_path: str = ""
+    """The path under which a proxy serves this server, such as /lab; whether the proxy removes it from requests or not."""
     sessions: SessionLimits = field(default_factory=SessionLimits)
     limits: RequestLimits = field(default_factory=RequestLimits)
     sockets: SocketLimits = field(default_factory=SocketLimits)
@@ -142,6 +145,8 @@ class ServerSettings:
         for origin in self.origins:
             if not re.fullmatch(r"https?://[^/\s*]+", origin):
                 raise InvalidOption(f"The origin is {origin!r}; expected a scheme and a host, such as https://example.org.")
+        if not ROOT_PATH.fullmatch(self.root_path):
+            raise InvalidOption(f"The root path is {self.root_path!r}; expected one such as /lab, without a slash at its end.")
         if not (self.tokens or self.insecure or is_loopback(self.host)):
             raise InvalidOption(
                 f"Serving on {self.host} would allow everybody who can reach it. Give tokens (EDGEWORTH_TOKENS or --tokens-file), "

@@ -105,10 +105,10 @@ export function marketScreen(main, params) {
     advice.note = "";
     showActions();
     try {
-      const { mechanism: made, designer } = await episode.ask(advice.designer, asking.signal);
+      const { mechanism: made, designer, model } = await episode.ask(advice.designer, asking.signal);
       const different = changes(mechanism.value, made);
       mechanism.set(made);
-      advice.note = `${DESIGNER_TITLES[designer] ?? designer}: ${different.length ? different.join("; ") : "would keep these rules"}.`;
+      advice.note = `${DESIGNER_TITLES[designer] ?? designer}${model ? ` (${model})` : ""}: ${different.length ? different.join("; ") : "would keep these rules"}.`;
     } catch (error) {
       if (asking.signal.aborted) return;
       advice.note = `${error.message} ${error.remedy ?? ""}`;

@@ -1,0 +1,54 @@
+"""nginx as a process for tests, with a configuration of theirs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+MAIN = """
+{user}daemon off;
+pid {folder}/pid;
+error_log stderr;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {folder}/edgeworth.conf;
+}}
+"""
+
+
+@contextlib.contextmanager
+def nginx_with(folder: Path, configuration: str, ready: str) -> Iterator[None]:
+    """nginx with these servers, once it answers at an address."""
+    assert NGINX is not None
+    (folder / "edgeworth.conf").write_text(configuration, encoding="utf-8")
+    (folder / "main.conf").write_text(MAIN.format(folder=folder, user="user root;\n" if os.getuid() == 0 else ""), encoding="utf-8")
+    process = subprocess.Popen([NGINX, "-p", str(folder), "-c", str(folder / "main.conf")], stderr=subprocess.PIPE, text=True)
+    try:
+        until = time.monotonic() + 20.0
+        while time.monotonic() < until and process.poll() is None:
+            with contextlib.suppress(httpx.HTTPError):
+                if httpx.get(ready, timeout=2.0).status_code == 200:
+                    break
+            time.sleep(0.05)
+        else:
+            process.kill()
+            pytest.fail(f"nginx did not start: {process.communicate()[1]}")
+        yield
+    finally:
+        process.terminate()
+        process.wait(20.0)
