@@ -127,13 +127,14 @@ class Trainer:
             import transformers  # noqa: F401
         except ImportError as error:
             raise MissingExtra("Training the pocket model", "torch and transformers", "llm") from error
-        from edgeworth.llm.local.loading import chosen_device
+        from edgeworth.llm.local.loading import chosen_device, prefer_flash_attention
 
         torch.manual_seed(settings.seed)
         self.corpus, self.settings, self.place = corpus, settings, chosen_device(device)
         self.model = build_model(settings, corpus.tokenizer)
         torch.nn.Module.to(self.model, self.place)
         if self.place.type == "cuda":
+            prefer_flash_attention()
             use_plain_causal_attention(self.model)
         self.backbone = torch.compile(self.model.model, dynamic=True) if settings.compiled else self.model.model
         self.optimizer = make_optimizer(self.model, settings)

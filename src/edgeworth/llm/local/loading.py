@@ -176,6 +176,11 @@ def chosen_device(device: str) -> torch.device:
     return place
 
 
+def prefer_flash_attention() -> None:
+    """Compute attention without cuDNN, which prepares itself anew for every shape of a batch and takes longer for that than to compute."""
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def _dtype(dtype: str, place: torch.device) -> Any:
     if dtype == "auto":
         return torch.float32 if place.type == "cpu" else "auto"

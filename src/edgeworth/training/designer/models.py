@@ -11,13 +11,14 @@ import torch
 from edgeworth.errors import ModelUnavailable
 from edgeworth.llm.local.adapters import peft, with_adapter, with_merged
 from edgeworth.llm.local.folders import BUNDLED, Found
-from edgeworth.llm.local.loading import chosen_device, load_tokenizer, load_weights, without_bars
+from edgeworth.llm.local.loading import chosen_device, load_tokenizer, load_weights, prefer_flash_attention, without_bars
 from edgeworth.training.designer.settings import TuningSettings
 
 
 def load_student(found: Found, tuning: TuningSettings, device: str = "auto") -> tuple[Any, Any]:
     """The model, ready to be trained, and its tokenizer."""
     place = chosen_device(device)
+    prefer_flash_attention()
     tokenizer = load_tokenizer(found.base, found.name)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
