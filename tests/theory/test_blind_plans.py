@@ -22,7 +22,8 @@ from edgeworth.games.bargaining.frontier import all_shares
 from edgeworth.games.bargaining.prior import partner_types
 from edgeworth.games.bargaining.vocabulary import Act
 
-THRESHOLDS = {Act.PROPOSE: Fraction(55, 100), Act.INSIST: Fraction(1, 2)}
+THRESHOLDS = {Act.PROPOSE: ("accept", "0.55"), Act.INSIST: ("accept_insist", "0.5")}
+"""The partner's option for each act, and what it is by default."""
 
 
 def game(scenario: str | None = None, **options: Any) -> BargainingBatch:
@@ -47,7 +48,8 @@ class AllLists:
         self.takers: dict[Offer, int] = {}
         for share in map(tuple, all_shares(self.counts).tolist()):
             left = types @ (np.array(self.counts) - np.array(share))
-            for act, threshold in THRESHOLDS.items():
+            for act, (option, default) in THRESHOLDS.items():
+                threshold = Fraction(str(config.partner_options.get(option, default)))
                 taken = left * threshold.denominator >= whole * threshold.numerator
                 self.takers[Offer(act, share)] = sum(1 << place for place in np.flatnonzero(taken).tolist())
         self._known: dict[tuple[int, int], Fraction] = {}
@@ -128,7 +130,11 @@ def small_games(draw: st.DrawFn) -> tuple[BargainingBatch, Context, int]:
         "reservation": (draw(st.sampled_from([0.0, 0.2, 0.6])), 0.0),
         "insist_price": draw(st.sampled_from([0.0, 0.25, 1.0])),
         "partner": draw(st.sampled_from(["heuristic", "walk_away"])),
-        "partner_options": {"counter": draw(st.sampled_from(["leave_one", "keep_all"]))},
+        "partner_options": {
+            "counter": draw(st.sampled_from(["leave_one", "keep_all"])),
+            "accept": draw(st.sampled_from([0.55, 0.3, 0.9])),
+            "accept_insist": draw(st.sampled_from([0.5, 0.8, 0.1])),
+        },
         "normalize": draw(st.booleans()),
     }
     counts = draw(st.sampled_from([(1, 1, 1), (2, 1, 1), (1, 1, 2)]))
@@ -162,6 +168,15 @@ def test_lists_that_single_swaps_do_not_reach_are_found(
     plan = bayes_plan(context, batch, opener)
     assert float(listed) == pytest.approx(points, abs=0.005)
     assert lists.value(plan.offers) == listed and plan.gap == 0.0
+
+
+def test_where_time_costs_something_an_offer_that_fewer_accept_can_serve() -> None:
+    batch = game(opens="agent", discount=0.95, partner_options={"accept": 0.6, "accept_insist": 0.1})
+    context = Context((3, 1, 2), (5, 10, 3), (0, 0, 0))
+    lists, plan = AllLists(context, batch, opener=0), bayes_plan(context, batch, opener=0)
+    insisting = tuple(Offer(Act.INSIST, offer.share) for offer in plan.offers)
+    assert Act.PROPOSE in {offer.act for offer in plan.offers} and plan.gap == 0.0
+    assert lists.value(plan.offers) > lists.value(insisting)
 
 
 # What must hold of plans of any size

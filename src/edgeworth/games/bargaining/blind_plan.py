@@ -205,26 +205,33 @@ def _plan_problem(context: Context, batch: BargainingBatch, opener: int) -> _Pro
 
 def _candidates(context: Context, batch: BargainingBatch) -> _Candidates:
     """The offers for a context; for uniform contexts they depend on the pool alone and are laid out once."""
-    partner, priced = batch.partners[0], float(batch.rules[0]["insist_price"]) > 0.0
+    config, partner = batch.config, batch.partners[0]
     thresholds = int(partner["accept_insist"][0]), int(partner["accept"][0])
+    priced, hurried = config.insist_price > 0.0, config.discount < 1.0 or config.sudden_end > 0.0
     if batch.rules[0]["from_table"]:
-        return _laid_out(context.counts, partner_types(context, batch), *thresholds, priced)
-    return _uniform_candidates(context.counts, batch.config.normalize, *thresholds, priced)
+        return _laid_out(context.counts, partner_types(context, batch), *thresholds, priced, hurried)
+    return _uniform_candidates(context.counts, config.normalize, *thresholds, priced, hurried)
 
 
 @lru_cache(maxsize=256)
-def _uniform_candidates(counts: Triple, normalize: bool, firm: int, plain: int, priced: bool) -> _Candidates:
-    return _laid_out(counts, uniform_types(counts, normalize), firm, plain, priced)
+def _uniform_candidates(counts: Triple, normalize: bool, firm: int, plain: int, priced: bool, hurried: bool) -> _Candidates:
+    return _laid_out(counts, uniform_types(counts, normalize), firm, plain, priced, hurried)
 
 
-def _laid_out(counts: Triple, types: NDArray[np.int64], firm: int, plain: int, priced: bool) -> _Candidates:
-    """Every share, with INSIST where that is accepted more readily and free, with PROPOSE where it is not, else with both."""
+def _laid_out(counts: Triple, types: NDArray[np.int64], firm: int, plain: int, priced: bool, hurried: bool) -> _Candidates:
+    """Every share with every act that can serve.
+
+    The act that is accepted less readily serves only where it is cheaper (PROPOSE, if INSIST is priced) or where time costs something: an
+    early offer that fewer accept then leaves the others for a bolder one.
+    """
     shares, pool = all_shares(counts), np.array(counts, np.int64)
-    both = priced and firm < plain
-    ways = [(Act.INSIST, firm)] * (firm < plain or (firm == plain and not priced)) + [(Act.PROPOSE, plain)] * (firm > plain or priced)
+    insists = firm < plain or (firm == plain and not priced) or (hurried and firm > plain)
+    proposes = firm > plain or priced or (hurried and firm < plain)
+    ways = [(Act.INSIST, firm)] * insists + [(Act.PROPOSE, plain)] * proposes
+    told_apart = priced and len(ways) == 2
     acts = np.repeat([int(act) for act, _ in ways], len(shares))
     accepted = np.concatenate([_acceptance(shares, pool, types, threshold) for _, threshold in ways], axis=1)
-    columns, groups, _ = _distinct(np.concatenate([accepted, (acts == Act.INSIST)[None] & both]).T)
+    columns, groups, _ = _distinct(np.concatenate([accepted, (acts == Act.INSIST)[None] & told_apart]).T)
     rows, _, weights = _distinct(accepted[:, columns])
     offer, taker = np.nonzero(accepted[np.ix_(rows, columns)].T)
     alternatives = np.argsort(groups, kind="stable")
