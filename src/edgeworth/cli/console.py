@@ -142,7 +142,9 @@ def shown(estimate: Mapping[str, Any] | None, separator: str = " ") -> str:
 
 
 def span(estimate: Mapping[str, Any], digits: int = 3) -> str:
-    """The interval of an estimate."""
+    """The interval of an estimate; in words, where the value was computed and not sampled."""
+    if estimate["low"] == estimate["high"]:
+        return "exact"
     return f"{estimate['low']:.{digits}f} – {estimate['high']:.{digits}f}"
 
 

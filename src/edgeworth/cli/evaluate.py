@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -14,13 +15,17 @@ from rich.text import Text
 
 from edgeworth import catalog
 from edgeworth.agents.negotiators.learned import is_learned, negotiator_of
+from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, shown, table
 from edgeworth.config import BargainingConfig, scenario_names
 from edgeworth.evaluation.episodes import Episodes, play_episodes
+from edgeworth.evaluation.exact import QUANTITY as EXACT_QUANTITY
+from edgeworth.evaluation.exact import exact_ends, measured_exactly
 from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_ends
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.tournament import cross_table, own_partner_column, run_tournament, shown_ranks
+from edgeworth.evaluation.whole_population import play_population
 
 LABELS = {
     "reward": "reward (points)",
@@ -38,6 +43,9 @@ NumberOfEpisodes = Annotated[int, typer.Option("--episodes", min=10, help="Episo
 YardstickEpisodes = Annotated[
     int, typer.Option("--yardstick-episodes", min=10, help="How many of them random and blind Bayes (slow) play too, for the score.")
 ]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Play every context that the game can draw, and both openers, instead of seeded episodes.")
+]
 Sampled = Annotated[bool, typer.Option("--sampled", help="Sample a learned agent's moves instead of taking the most likely one.")]
 
 
@@ -49,6 +57,7 @@ def evaluate_command(
     episodes: NumberOfEpisodes = 20_000,
     yardstick_episodes: YardstickEpisodes = 2_000,
     seed: options.Seed = 0,
+    exact: Exact = False,
     sampled: Sampled = False,
     hint: Annotated[str | None, typer.Option(help="Hint provider for learned agents. Default: that of their training.")] = None,
     out_file: options.OutFile = None,
@@ -58,16 +67,22 @@ def evaluate_command(
     """Measure how well negotiators play.
 
     Reported are the reward, the score between random play (0) and the best blind plan (1), deals and their efficiency, each with its 95 %
-    interval.
+    interval. With --exact there is no sampling error: agents that draw nothing play the game's whole population of contexts.
 
     Example: edgeworth evaluate --agent learned --scenario classic --episodes 20000
+
+    Example: edgeworth evaluate --agent learned --agent bayes --scenario lewis --exact
 
     Example: edgeworth evaluate --agent runs/mine --agent bayes --agent agree_first --scenario lewis --episodes 2000 --figure scores.png
     """
     config = options.game_config(scenario, partner, settings)
-    ends, found = _play(config, agent, sampled, hint, episodes, yardstick_episodes, seed)
-    rows = [asdict(measured(name, config, one, ends)) for name, one in found.items()]
-    result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": rows}
+    if exact:
+        result = _exact_result(scenario, config, _agents(agent, sampled, hint))
+    else:
+        ends, found = _play(config, agent, sampled, hint, episodes, yardstick_episodes, seed)
+        measures = [asdict(measured(name, config, one, ends)) for name, one in found.items()]
+        result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": measures}
+    rows = result["agents"]
     drawer = "edgeworth.evaluation.bargaining_figures:draw_scores"
     deliver(result, _page(result, [(row["agent"], row) for row in rows]), as_json, out_file, figure, drawer, result["notes"])
 
@@ -104,13 +119,41 @@ def compare_command(
 def _play(
     config: BargainingConfig, names: list[str], sampled: bool, hint: str | None, episodes: int, yardstick_episodes: int, seed: int
 ) -> tuple[Ends, dict[str, Episodes]]:
-    """Play all negotiators and the ends of the scale; --sampled and --hint are for learned negotiators, and refused without any."""
-    for_rules = (False, None) if any(is_learned(name) for name in names) else (sampled, hint)
-    agents = {name: negotiator_of(name, *((sampled, hint) if is_learned(name) else for_rules)) for name in names}
+    """Play all negotiators and the ends of the scale."""
+    agents = _agents(names, sampled, hint)
     with progress() as task:
         found = {name: play_episodes(config, negotiator, episodes, seed, task("playing"), name) for name, negotiator in agents.items()}
         ends = play_ends(config, min(episodes, yardstick_episodes), seed, task("playing"))
     return ends, found
+
+
+def _agents(names: list[str], sampled: bool, hint: str | None) -> dict[str, Negotiator]:
+    """The negotiators; --sampled and --hint are for learned ones, and refused without any."""
+    for_rules = (False, None) if any(is_learned(name) for name in names) else (sampled, hint)
+    return {name: negotiator_of(name, *((sampled, hint) if is_learned(name) else for_rules)) for name in names}
+
+
+def _exact_result(scenario: str, config: BargainingConfig, agents: dict[str, Negotiator]) -> dict[str, Any]:
+    """The measures over the game's whole population; CPU seconds are those of this process."""
+    with progress() as task:
+        began = time.process_time()
+        found = {name: play_population(config, negotiator, task("playing"), name) for name, negotiator in agents.items()}
+        spent = time.process_time() - began
+        ends = exact_ends(config, task("playing"))
+    rows = [asdict(measured_exactly(name, play, ends)) for name, play in found.items()]
+    return {
+        "command": command_line(),
+        "quantity": EXACT_QUANTITY,
+        "scenario": scenario,
+        "partner": config.partner,
+        "exact": True,
+        "episodes": rows[0]["episodes"],
+        "yardstick_episodes": rows[0]["episodes"],
+        "cpu_seconds": round(spent, 1),
+        "notes": [] if ends.note is None else [ends.note],
+        "yardsticks": ends.shares(),
+        "agents": rows,
+    }
 
 
 def _head(scenario: str, config: BargainingConfig, episodes: int, ends: Ends, seed: int) -> dict[str, Any]:
@@ -127,16 +170,19 @@ def _head(scenario: str, config: BargainingConfig, episodes: int, ends: Ends, se
 
 
 def _page(result: dict[str, Any], columns: list[tuple[str, dict[str, Any]]], remark: str | None = None) -> Iterator[RenderableType]:
-    found = table("measure", *(name for name, _ in columns), title=f"{result['scenario']}: {result['episodes']:,} episodes")
+    exact = result.get("exact", False)
+    title = f"{result['scenario']}: {'all ' if exact else ''}{result['episodes']:,} {'negotiations' if exact else 'episodes'}"
+    found = table("measure", *(name for name, _ in columns), title=title)
     for key, label in LABELS.items():
         found.add_row(label, *(shown(column.get(key), "\n") for _, column in columns))
     yield found
     if remark is not None:
         yield Text(remark)
-    yield (
-        f"[dim]Below each number its 95 % interval. Score and regret: on the first {result['yardstick_episodes']:,} episodes, which blind"
-        " Bayes played too.[/]"
-    )
+    if not exact:
+        yield (
+            f"[dim]Below each number its 95 % interval. Score and regret: on the first {result['yardstick_episodes']:,} episodes, which"
+            " blind Bayes played too.[/]"
+        )
 
 
 # Tournaments

@@ -17,7 +17,7 @@ from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, span, table
 from edgeworth.config import scenario_names
 from edgeworth.errors import DataError, FallbackUsed, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
-from edgeworth.evaluation.yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick, yardstick
+from edgeworth.evaluation.yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick, exact_yardstick, yardstick
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.vocabulary import RULES
 
@@ -31,6 +31,9 @@ def yardstick_command(
     scenario: options.Scenarios = None,
     stage: Annotated[list[str] | None, typer.Option(help="Auction: population; repeat for several. Default: all.")] = None,
     settings: options.Settings = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Bargaining: every context that the game can draw, without sampling error; takes minutes.")
+    ] = False,
     contexts: Annotated[int, typer.Option(min=100, help="Bargaining: contexts for the oracle and for agents that play.")] = 20_000,
     plan_contexts: Annotated[int, typer.Option(min=10, help="Bargaining: contexts for the blind plans.")] = 3_000,
     episodes: Annotated[int, typer.Option(min=100, help="Auction: episodes of every designer on every population.")] = 4_000,
@@ -48,7 +51,7 @@ def yardstick_command(
 
     Bargaining: the share of the agent's maximum, by scenario. Auction: the mean score R of every designer, by population.
 
-    Example: edgeworth yardstick --scenario lewis
+    Example: edgeworth yardstick --scenario lewis --exact
 
     Example: edgeworth yardstick --game auction --stage 3
 
@@ -72,7 +75,7 @@ def yardstick_command(
         for option, value in {"--client": client, "--model": model, "--model-episodes": model_episodes}.items():
             if value is not None:
                 raise InvalidOption(f"{option} belongs to the auction (--game auction), whose designers it joins.")
-        result, page, notes = _bargaining(scenario or scenario_names(), settings, contexts, plan_contexts, seed)
+        result, page, notes = _bargaining(scenario or scenario_names(), settings, None if exact else (contexts, plan_contexts), seed)
         drawer = "edgeworth.evaluation.bargaining_figures:draw_yardsticks"
     deliver({"command": command_line(), **result}, page, as_json, out_file, figure, drawer, notes)
 
@@ -81,16 +84,21 @@ def yardstick_command(
 
 
 def _bargaining(
-    scenarios: list[str], settings: list[str] | None, contexts: int, plan_contexts: int, seed: int
+    scenarios: list[str], settings: list[str] | None, sizes: tuple[int, int] | None, seed: int
 ) -> tuple[dict[str, Any], Iterator[RenderableType], list[str]]:
+    """The scales of these scenarios: over so many contexts, for agents and for plans, or over all that there are."""
     configs = {name: options.game_config(name, None, settings) for name in scenarios}
     with progress() as task:
-        tables = [yardstick(name, config, contexts, plan_contexts, seed, task(name)) for name, config in configs.items()]
-    result = {
-        "quantity": "sum of rewards / sum of the agent's maxima; 95 % bootstrap interval over contexts",
-        "seeds": f"{seed} to {seed + contexts - 1} (blind plans: to {seed + plan_contexts - 1})",
-        "scenarios": tables,
-    }
+        if sizes is None:
+            tables = [exact_yardstick(name, config, task(name)) for name, config in configs.items()]
+            head = {"quantity": "sum of rewards / sum of the agent's maxima, over all contexts and openers", "seeds": "none: no sampling"}
+        else:
+            tables = [yardstick(name, config, *sizes, seed, task(name)) for name, config in configs.items()]
+            head = {
+                "quantity": "sum of rewards / sum of the agent's maxima; 95 % bootstrap interval over contexts",
+                "seeds": f"{seed} to {seed + sizes[0] - 1} (blind plans: to {seed + sizes[1] - 1})",
+            }
+    result = {**head, "scenarios": tables}
     notes = [f"{found['scenario']}: {note}" for found in tables for note in found["notes"]]
     return result, _bargaining_page(tables), notes
 

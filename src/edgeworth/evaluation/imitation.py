@@ -26,7 +26,7 @@ from edgeworth.dialogues.lines import Dialogue
 from edgeworth.dialogues.moves import DialogueMoves, LeftOut, Source
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.negotiators import Ends, deal_quality, measured
-from edgeworth.evaluation.statistics import Estimate, mean, ratio
+from edgeworth.evaluation.statistics import Estimate, mean, rate, ratio
 from edgeworth.games.bargaining.legality import STATES_SHARE
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.training.behaviour_cloning import Samples
@@ -193,8 +193,8 @@ def measure_people(dialogues: Sequence[Dialogue], seed: int = 0) -> dict[str, An
     pareto = deal_quality(contexts, deals, agreed, (0.0, 0.0)).pareto
     return {
         "reward": mean(agreed * (mine + theirs) / 2.0, seed).as_dict(),
-        "deal_rate": mean(agreed.astype(np.float64), seed).as_dict(),
-        "pareto_rate": mean(pareto[agreed].astype(np.float64), seed).as_dict() if agreed.any() else None,
+        "deal_rate": rate(agreed).as_dict(),
+        "pareto_rate": rate(pareto[agreed]).as_dict() if agreed.any() else None,
     }
 
 

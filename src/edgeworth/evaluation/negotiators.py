@@ -15,7 +15,7 @@ these seeds: random legal play is 0, the best blind plan is 1. The measures:
 | length | mean moves of both sides |
 | regret | mean of Bayes' points less the agent's, on the episodes of the yardsticks |
 
-Intervals are 95 % bootstraps over episodes.
+Intervals are 95 % bootstraps over episodes, and Wilson's for rates. `exact.py` has the measures of whole populations.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from edgeworth.agents.negotiators.scripted import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import Episodes, play_episodes
-from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, ratio, ratio_or_none
+from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, rate, ratio, ratio_or_none
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.contexts import triple_of
@@ -156,8 +156,8 @@ def play_measures(episodes: Episodes, reservation: tuple[float, float]) -> dict[
     quality, agreed = deal_quality(episodes.contexts, episodes.deal, episodes.agreed, reservation), episodes.agreed
     return {
         "share_of_maximum": ratio(episodes.reward, episodes.maximum),
-        "deal_rate": mean(agreed.astype(np.float64)),
-        "pareto_rate": mean(quality.pareto[agreed].astype(np.float64)) if agreed.any() else None,
+        "deal_rate": rate(agreed),
+        "pareto_rate": rate(quality.pareto[agreed]) if agreed.any() else None,
         "nash_ratio": ratio_or_none(quality.nash, quality.best_nash),
         "length": mean(episodes.turns.astype(np.float64)),
     }

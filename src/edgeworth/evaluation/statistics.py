@@ -1,6 +1,6 @@
 """Numbers over episodes: an estimate, its interval and the sample size, always together.
 
-Intervals are percentile bootstraps over episodes, with a fixed seed, so that a table regenerates to the digit.
+Intervals are percentile bootstraps over episodes, with a fixed seed, so that a table regenerates to the digit; those of rates are Wilson's.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+NORMAL_QUANTILE = 1.959963984540054
+"""The normal distribution lies within so many standard deviations with that probability."""
 BLOCK = 4_000_000
 """Most draws held in memory at once."""
 
@@ -62,6 +64,20 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def exactly(value: float, n: int) -> Estimate:
+    """A quantity that was computed for all `n` cases there are; its interval has no width."""
+    return Estimate(value, value, value, n)
+
+
+def rate(happened: NDArray[np.bool_]) -> Estimate:
+    """How often something happened, with Wilson's interval, which lies within 0 and 1 and has a width even at the ends."""
+    n, share = len(happened), float(np.mean(happened))
+    square = NORMAL_QUANTILE**2 / n
+    middle = (share + square / 2) / (1 + square)
+    half = NORMAL_QUANTILE * math.sqrt(share * (1 - share) / n + square / (4 * n)) / (1 + square)
+    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half), n)
+
+
 def ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int = 0) -> Estimate:
     """Σ numerator / Σ denominator over episodes, such as reward over maximum."""
     n = len(numerators)
@@ -94,6 +110,11 @@ def over_seeds(values: Sequence[float]) -> Estimate:
         return Estimate(middle, float("nan"), float("nan"), n)
     half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * float(np.std(values, ddof=1)) / n**0.5
     return Estimate(middle, middle - half, middle + half, n)
+
+
+def within_one(share: Estimate) -> Estimate:
+    """A rate whose interval is cut to what a rate can be."""
+    return Estimate(share.value, max(0.0, share.low), min(1.0, share.high), share.n)
 
 
 def resampled_sums(values: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:

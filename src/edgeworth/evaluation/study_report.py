@@ -21,7 +21,7 @@ from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.evaluation.episodes import Episodes, play_episodes
 from edgeworth.evaluation.learning_curves import final_score, learning_curves, moves_to_reach
 from edgeworth.evaluation.negotiators import Ends, play_ends
-from edgeworth.evaluation.statistics import mean, over_seeds, ratio
+from edgeworth.evaluation.statistics import mean, over_seeds, ratio, within_one
 from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, pool_of, run_folder, train_all, training_facts
 from edgeworth.progress import Progress, silent
 from edgeworth.runlog import Checkpoint, read_checkpoint, read_history, write_checkpoint
@@ -107,7 +107,7 @@ def measure_cell(study: Study, cell: Cell, seeds: list[Row], runs: Path, ends: E
         "hints": {"mode": settings.hints.mode, "k": settings.hints.k},
         "share_of_maximum": over_seeds([row["share_of_maximum"]["value"] for row in seeds]).as_dict(),
         "below_bayes": over_seeds(below).as_dict() if below else None,
-        "deal_rate": over_seeds([row["deal_rate"] for row in seeds]).as_dict(),
+        "deal_rate": within_one(over_seeds([row["deal_rate"] for row in seeds])).as_dict(),
         "length": over_seeds([row["length"] for row in seeds]).as_dict(),
         "yardsticks": ends.shares(),
         "seeds": seeds,

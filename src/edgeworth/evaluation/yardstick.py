@@ -1,8 +1,8 @@
 """The reference scales of both games: negotiators on every scenario, and designers on every population.
 
-Negotiators, from random play to the oracle: every row is Σ reward / Σ maximum over seeded contexts. The oracle and the blind plan are
-computed exactly for each context (the plan averages over the partner's possible utilities); the others are played. All rows of a scenario
-use the contexts of the same seeds.
+Negotiators, from random play to the oracle: every row is Σ reward / Σ maximum, over all contexts that the game can draw or over seeded
+ones. The oracle and the blind plan are computed exactly for each context (the plan averages over the partner's possible utilities); the
+others are played. All rows of a scenario use the same contexts.
 
 Designers, from mechanisms drawn at random (`uniform`) to the `oracle`, which knows the composition of the market: R is the mean score per
 step over whole episodes, averaged over seeds. All designers play the same seeds, so differences are paired, market by market. Between the
@@ -34,9 +34,11 @@ from edgeworth.agents.negotiators.scripted import AgreeFirst, Concession, Greedy
 from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import consecutive, maximum_rewards, opened, play_episodes
-from edgeworth.evaluation.statistics import counted, mean, paired_difference, ratio
+from edgeworth.evaluation.exact import oracle_share, plan_shares, random_share
+from edgeworth.evaluation.statistics import counted, exactly, mean, paired_difference, ratio
+from edgeworth.evaluation.whole_population import play_population
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.blind_plan import bayes_plan, offers_before_agreeing
+from edgeworth.games.bargaining.blind_plan import bayes_plan, check_silent_partner, offers_before_agreeing
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import context_of
 from edgeworth.progress import Progress, silent
@@ -47,6 +49,7 @@ Row = dict[str, Any]
 
 # Negotiators
 
+ORACLE_LABEL, PLAN_LABEL = "oracle: knows the partner's utilities", "blind Bayes: best plan of offers"
 PLAYED: dict[str, tuple[str, Negotiator]] = {
     "concession": ("concede 0.9, 0.8, 0.7, 0.6, then AGREE", Concession()),
     "agree_first": ("AGREE at first chance", AgreeFirst()),
@@ -69,7 +72,7 @@ def yardstick(
     notes: list[str] = []
     progress("oracle", 0, contexts)
     try:
-        rows.append(_agent_row("oracle", "oracle: knows the partner's utilities", oracle_values(batch), maximum, seed))
+        rows.append(_agent_row("oracle", ORACLE_LABEL, oracle_values(batch), maximum, seed))
         plan_rows, plan_notes = _plan_rows(opened(config, consecutive(seed, plan_contexts)), seed, progress)
         rows, notes = rows + plan_rows, notes + plan_notes
     except InvalidOption as error:
@@ -79,6 +82,30 @@ def yardstick(
         rows.append(_agent_row(name, label, played.reward, played.maximum, seed))
     progress("done", contexts, contexts)
     return {"scenario": scenario, "notes": notes, "rows": rows}
+
+
+def exact_yardstick(scenario: str, config: BargainingConfig, progress: Progress = silent) -> dict[str, Any]:
+    """The scale of a scenario over its whole population, without sampling error; the partner's counter-offers must reveal nothing."""
+    batch = BargainingBatch(config, 1)
+    check_silent_partner(batch)
+    oracle, fixed = oracle_share(config, progress), min(offers_before_agreeing(batch, opener) for opener in _openers(batch))
+    plans = plan_shares(config, fixed, progress)
+    values = {
+        ("oracle", ORACLE_LABEL): oracle.value,
+        ("bayes", PLAN_LABEL): plans.best,
+        (f"bayes_{fixed}", _fixed_label(fixed)): plans.fixed,
+        ("random", PLAYED["random"][0]): random_share(config),
+    }
+    for name, (label, negotiator) in PLAYED.items():
+        if name != "random":
+            values[name, label] = play_population(config, negotiator, progress, name).share_of_maximum
+    rows = [{"agent": agent, "label": label, **exactly(value, oracle.n).as_dict()} for (agent, label), value in values.items()]
+    rows.sort(key=lambda row: ["oracle", "bayes", f"bayes_{fixed}", *PLAYED].index(row["agent"]))
+    return {"scenario": scenario, "exact": True, "notes": [] if plans.note is None else [plans.note], "rows": rows}
+
+
+def _fixed_label(offers: int) -> str:
+    return f"blind Bayes: {counted(offers, 'offer')}, then AGREE"
 
 
 def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> tuple[list[Row], list[str]]:
@@ -100,8 +127,8 @@ def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> tuple[l
     maximum = maximum_rewards(batch)
     unproved, more = counted(int((gaps > 0).sum()), "blind plan"), gaps.sum() / maximum.sum()
     rows = [
-        _agent_row("bayes", "blind Bayes: best plan of offers", best, maximum, seed),
-        _agent_row(f"bayes_{fixed}", f"blind Bayes: {counted(fixed, 'offer')}, then AGREE", short, maximum, seed),
+        _agent_row("bayes", PLAN_LABEL, best, maximum, seed),
+        _agent_row(f"bayes_{fixed}", _fixed_label(fixed), short, maximum, seed),
     ]
     return rows, [f"{unproved} not proved to be the best; blind Bayes is at most {more:.6f} higher."] if gaps.any() else []
 

@@ -130,7 +130,7 @@ def acceptance_chances(plan: Plan, context: Context, batch: BargainingBatch) -> 
     left, chances = np.ones(len(types), np.bool_), []
     for offer in plan.offers:
         threshold = batch.partners[0]["accept_insist" if offer.act == Act.INSIST else "accept"][0]
-        accepted = _acceptance(np.array([offer.share], np.int64), counts, types, int(threshold))[:, 0]
+        accepted = acceptance(np.array([offer.share], np.int64), counts, types, int(threshold))[:, 0]
         chances.append(float(accepted[left].mean()) if left.any() else float(accepted.mean()))
         left &= ~accepted
     return tuple(chances)
@@ -230,7 +230,7 @@ def _laid_out(counts: Triple, types: NDArray[np.int64], firm: int, plain: int, p
     ways = [(Act.INSIST, firm)] * insists + [(Act.PROPOSE, plain)] * proposes
     told_apart = priced and len(ways) == 2
     acts = np.repeat([int(act) for act, _ in ways], len(shares))
-    accepted = np.concatenate([_acceptance(shares, pool, types, threshold) for _, threshold in ways], axis=1)
+    accepted = np.concatenate([acceptance(shares, pool, types, threshold) for _, threshold in ways], axis=1)
     columns, groups, _ = _distinct(np.concatenate([accepted, (acts == Act.INSIST)[None] & told_apart]).T)
     rows, _, weights = _distinct(accepted[:, columns])
     offer, taker = np.nonzero(accepted[np.ix_(rows, columns)].T)
@@ -263,7 +263,7 @@ def _endings(
     return lasts, agrees
 
 
-def _acceptance(shares: NDArray[np.int64], counts: NDArray[np.int64], types: NDArray[np.int64], threshold: int) -> NDArray[np.bool_]:
+def acceptance(shares: NDArray[np.int64], counts: NDArray[np.int64], types: NDArray[np.int64], threshold: int) -> NDArray[np.bool_]:
     """Which partner types (rows) accept which of the agent's shares (columns) at a threshold, in basis points of their maximum."""
     left, maximum = types.astype(np.float64) @ (counts - shares).T.astype(np.float64), types @ counts  # whole numbers, as floats for speed
     return np.asarray(left * BASIS_POINTS >= threshold * maximum[:, None])

@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled
+from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled, compiled_bare
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.branches import Branches, place_member
 from edgeworth.games.bargaining.moves import in_reward_units, meets, points_needed, worth
 from edgeworth.games.bargaining.partners.concession import least_above
 from edgeworth.games.bargaining.partners.heuristic import prepare_counter
@@ -66,6 +67,8 @@ def oracle_value(s: Record, r: Record, p: Record, opener: Int) -> Real:
         prepare_counter(s, p)
     nothing = r.reservation[AGENT] * in_reward_units(s, r, AGENT, s.maximum[AGENT])
     best = nothing
+    plain, firm = -1, -1  # the last thresholds, and what can be asked at them
+    most_plain, most_firm = 0.0, 0.0
     for turn in range(opener, r.max_turns, 2):
         if not still_there(p, turn // 2):
             break
@@ -75,9 +78,14 @@ def oracle_value(s: Record, r: Record, p: Record, opener: Int) -> Real:
             best = max(best, alive * agreed + (1.0 - alive) * nothing)
         if turn + 1 < r.max_turns:
             heard = survival(r, turn + 1)
-            asked = r.discount_at[turn + 2] * best_accepted(s, r, p.accept[turn + 1])
+            if p.accept[turn + 1] != plain:
+                plain = p.accept[turn + 1]
+                most_plain = best_accepted(s, r, plain)
+            if p.accept_insist[turn + 1] != firm:
+                firm = p.accept_insist[turn + 1]
+                most_firm = best_accepted(s, r, firm)
+            asked, insisted = r.discount_at[turn + 2] * most_plain, r.discount_at[turn + 2] * most_firm
             best = max(best, heard * asked + (1.0 - heard) * nothing)
-            insisted = r.discount_at[turn + 2] * best_accepted(s, r, p.accept_insist[turn + 1])
             best = max(best, heard * insisted + (1.0 - heard) * nothing - alive * r.insist_price)
             if r.disagree_passes and p.kind == WALK_AWAY and turn // 2 == p.patience:
                 # it leaves by END, and an offer that mirrors its selection is matched
@@ -101,6 +109,25 @@ def oracle_values(batch: BargainingBatch) -> NDArray[np.float64]:
     check_threshold_partners(batch)
     values = np.empty(batch.size)
     oracle_batch(batch.state, batch.rules, batch.partners, values)
+    return values
+
+
+@compiled_bare
+def value_members(state: Array, rules: Array, partners: Array, members: Array, starts: Array, values: Array) -> None:
+    """The oracle's value of every branch of a negotiation that has just begun, by the weights of its members."""
+    for branch in range(state.shape[0]):
+        s = state[np.uint64(branch)]
+        for number in range(starts[branch], starts[branch + 1]):
+            member = members[np.uint64(number)]
+            place_member(s, member)
+            values[branch] += member.weight * oracle_value(s, rules[0], partners[np.uint64(member.partner)], s.opener)
+
+
+def oracle_members(branches: Branches) -> NDArray[np.float64]:
+    """What an agent that knows its partner gets from each branch of a negotiation that has just begun, times the branch's weight."""
+    batch, values = branches.batch, np.zeros(branches.batch.size)
+    check_threshold_partners(batch)
+    value_members(batch.state, batch.rules, batch.partners, branches.members, branches.starts, values)
     return values
 
 

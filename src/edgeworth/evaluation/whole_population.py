@@ -1,0 +1,136 @@
+"""Whole populations instead of samples: what an agent gets on average over every context that a game can draw, without sampling error.
+
+A game with uniform contexts has 85,184 own sides (pools and utilities) and 1,331 partners for each; the Lewis task has 5,295 contexts. An
+agent that draws nothing is played against all partners at once (`games/bargaining/branches.py`), for either side that may open.
+`exact.py` has the ends of the scale for the same population.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.negotiators.learned import Learned
+from edgeworth.agents.negotiators.negotiator import Negotiator
+from edgeworth.agents.negotiators.scripted import RandomLegal
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.branches import Branches, begun, check_predictable
+from edgeworth.games.bargaining.contexts import Context, own_sides, triple_of
+from edgeworth.games.bargaining.prior import partner_types
+from edgeworth.games.bargaining.vocabulary import AGENT_AGREED, BUDGET, SELECTIONS_MATCHED
+from edgeworth.progress import Progress, silent
+
+CHUNK = 512
+"""Own sides that are played side by side."""
+OPENERS = {"agent": (0,), "partner": (1,), "random": (0, 1)}
+
+
+@dataclass(frozen=True)
+class Population:
+    """Every own side that a game can draw, with its probability, and the partners it may face."""
+
+    batch: BargainingBatch
+    sides: NDArray[np.int64]
+    """Pool and own utilities, six numbers each."""
+    chances: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, config: BargainingConfig, one_order: bool = False) -> Population:
+        """The population of a game; with `one_order`, own sides that differ in the order of the item types are counted as one."""
+        batch = BargainingBatch(config, 1)
+        check_predictable(batch)
+        table = batch.table if len(batch.table) else None
+        rows = own_sides(config, table) if table is None else table[:, :6].astype(np.int64)
+        if config.normalize:
+            rows = rows[(rows[:, :3] * rows[:, 3:]).sum(axis=1) > 0]
+        if one_order:
+            types = np.sort(rows[:, :3] * (BUDGET + 1) + rows[:, 3:], axis=1)
+            rows = np.concatenate(np.divmod(types, BUDGET + 1), axis=1)
+        sides, numbers = np.unique(rows, axis=0, return_counts=True)
+        return cls(batch, sides, numbers / len(rows))
+
+    @property
+    def openers(self) -> tuple[int, ...]:
+        """The sides that may open, equally likely."""
+        return OPENERS[self.batch.config.opens]
+
+    @property
+    def maximum(self) -> NDArray[np.float64]:
+        """What the whole pool is worth to each own side, as it is paid."""
+        worths = (self.sides[:, :3] * self.sides[:, 3:]).sum(axis=1).astype(np.float64)
+        return np.full(len(worths), float(BUDGET)) if self.batch.config.normalize else worths
+
+    def types(self, side: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The partner utilities that an own side may face."""
+        return partner_types(self.half(side), self.batch)
+
+    def half(self, side: NDArray[np.int64]) -> Context:
+        """An own side as a context."""
+        return Context(triple_of(side[:3]), triple_of(side[3:]), (0, 0, 0))
+
+    def share(self, values: NDArray[np.float64]) -> float:
+        """Σ value / Σ maximum over the population, given one value for every own side."""
+        return float((self.chances * values).sum() / (self.chances * self.maximum).sum())
+
+    def started(self, progress: Progress, name: str) -> Iterator[tuple[slice, Branches]]:
+        """The starts of all negotiations, some own sides at a time."""
+        total, done = len(self.sides) * len(self.openers), 0
+        for opener in self.openers:
+            for begin in range(0, len(self.sides), CHUNK):
+                progress(name, done, total)
+                some = slice(begin, begin + CHUNK)
+                yield some, begun(self.batch, self.sides[some], [self.types(side) for side in self.sides[some]], opener)
+                done += len(self.sides[some])
+        progress(name, total, total)
+
+
+@dataclass(frozen=True)
+class ExactPlay:
+    """What an agent gets over a whole population; averages over negotiations."""
+
+    share_of_maximum: float
+    reward: float
+    partner_reward: float
+    deal_rate: float
+    length: float
+    negotiations: int
+    """How many different negotiations there are: contexts, times partners of a population, times the sides that may open."""
+    maximum: float
+    """What the whole pool is worth to the agent."""
+
+
+def play_population(config: BargainingConfig, negotiator: Negotiator, progress: Progress = silent, name: str = "") -> ExactPlay:
+    """Play every negotiation that the game can draw."""
+    check_alike(negotiator)
+    population = Population.of(config)
+    sums, number = np.zeros((4, len(population.sides))), 0
+    for some, branches in population.started(progress, name):
+        number += len(branches.members)
+        played = sums[:, some]
+        while branches.batch.size:
+            moves, weights, origins = negotiator.choose(branches.batch), branches.weights, branches.origins
+            ended, branches, charges = branches.after(*moves)
+            np.subtract.at(played[0], origins, charges * weights)
+            mine, theirs = ended.paid()
+            outcome, likely = ended.batch.state["outcome"], ended.weights
+            deals = likely * ((outcome >= AGENT_AGREED) & (outcome <= SELECTIONS_MATCHED))
+            for total, values in zip(played, (mine, theirs, deals, likely * ended.batch.state["turn"]), strict=True):
+                np.add.at(total, ended.origins, values)
+    reward, theirs, deals, turns = (sums / len(population.openers) * population.chances).sum(axis=1).tolist()
+    maximum = float((population.chances * population.maximum).sum())
+    return ExactPlay(reward / maximum, reward, theirs, min(1.0, deals), turns, number, maximum)
+
+
+def check_alike(negotiator: Negotiator) -> None:
+    """Refuse agents that draw their moves, know the partner, or remember what happened in a batch."""
+    if isinstance(negotiator, RandomLegal) or getattr(negotiator, "sampled", False):
+        raise InvalidOption("An agent that draws its moves is not played exactly; leave --exact out, or --sampled.")
+    if negotiator.knows_partner:
+        raise InvalidOption("An agent that knows its partner is not played exactly; `edgeworth yardstick --exact` has the oracle.")
+    if isinstance(negotiator, Learned) and negotiator.provider is not None and (negotiator.cadence.hold_last or negotiator.cadence.age):
+        raise InvalidOption("An agent that holds hints from move to move is not played exactly; leave --exact out.")
