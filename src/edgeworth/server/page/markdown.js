@@ -77,8 +77,8 @@ function list(lines, spans) {
 function table(lines, spans) {
   const cells = (line) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
   const [head, , ...rows] = lines.map(cells);
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" }, h("table", {},
-    head.some(Boolean) ? h("thead", {}, h("tr", {}, head.map((cell) => h("th", { scope: "col" }, spans(cell))))) : null,
+  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table" }, h("table", {},
+    head.some(Boolean) ? h("thead", {}, h("tr", {}, head.map((cell) => (cell ? h("th", { scope: "col" }, spans(cell)) : h("td", {}))))) : null,
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, spans(cell))))))));
 }
 

@@ -93,7 +93,7 @@ function numbers({ columns, rows }, place) {
   const best = columns.map((_, column) => Math.max(...rows.filter(({ yardstick }) => !yardstick).map(({ cells }) => cells[column]?.value ?? -1)));
   const cell = (score, row, column) => h("td", { class: `number${column === place ? " chosen" : ""}` }, score ? [!row.yardstick && score.value === best[column] ? h("strong", {}, three(score.value)) : three(score.value), interval(score)] : "–");
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All scores" }, h("table", { class: "numbers" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), columns.map((name) => h("th", { scope: "col", class: "number" }, columnWords(name).replace(/:.*/, ""))))),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "agent"), columns.map((name) => h("th", { scope: "col", class: "number" }, columnWords(name).replace(/:.*/, ""))))),
     h("tbody", {}, [false, true].map((yardstick) => rows.filter((row) => row.yardstick === yardstick).map((row) => h("tr", { class: yardstick ? "quiet" : "" }, h("th", { scope: "row" }, row.title.replaceAll("_", " ")), row.cells.map((score, column) => cell(score, row, column))))))));
 }
 

@@ -41,7 +41,7 @@ function picture(target, words) {
   if (!/^results\/[\w/.-]+\.png$/.test(target)) return region;
   blob(`plots/${target}`).then((found) => {
     const source = URL.createObjectURL(found);
-    region.prepend(h("img", { src: source, alt: words, on: { load: () => URL.revokeObjectURL(source) } }));
+    region.prepend(h("img", { src: source, alt: "", on: { load: () => URL.revokeObjectURL(source) } }));
   }, () => region.append(h("p", { class: "small quiet" }, "This server does not have the figure.")));
   return region;
 }
