@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from edgeworth.dialogues.sentences import TONES
 from running_servers import client_of, settings_in
 
 CONTEXT = {"counts": [2, 2, 2], "my_utilities": [3, 1, 1], "partner_utilities": [1, 3, 1]}
@@ -49,6 +50,31 @@ def test_a_sentence_without_a_legal_move_says_so(tmp_path: Path, text: str) -> N
         client.post("/bargaining/reset", json={**OPENS, "opens": "agent"})
         read = parse(client, text)
         assert read["action"] is None and read["words"]
+
+
+def test_an_unsure_sentence_is_asked_about_and_makes_no_move(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        read = parse(client, "i want some books")
+        assert read["action"] is None and read["guess"]["act_type"] == 0
+        assert read["words"].startswith("I am not sure. Do you mean PROPOSE: you get ") and "how many" in read["words"]
+
+
+@pytest.mark.parametrize("tone", TONES)
+def test_a_move_put_into_words_is_read_back_as_that_move(tmp_path: Path, tone: str) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        for action in ({"act_type": act, "oA": [2, 0, 1] if act in (0, 1, 4) else [0, 0, 0]} for act in range(5)):
+            said = client.post("/bargaining/say", json={"session_id": "s", "action": action, "tone": tone}).json()
+            assert parse(client, said["sentence"])["action"] == action
+
+
+@pytest.mark.parametrize("action", [{"act_type": 2, "oA": [0, 0, 0]}, {"act_type": 0, "oA": [3, 0, 0]}])
+def test_a_move_that_is_not_legal_is_not_put_into_words(tmp_path: Path, action: Any) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json={**OPENS, "opens": "agent"})
+        refused = client.post("/bargaining/say", json={"session_id": "s", "action": action})
+        assert (refused.status_code, refused.json()["code"]) == (422, "illegal_action")
 
 
 def test_a_transcript_has_a_sentence_for_every_move_and_the_same_one_again(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from edgeworth.dialogues.attitudes import (
     FIRM_ASSENT,
     FIRM_REFUSAL,
     MILD_ASSENT,
+    NAMED_ACTS,
     assents,
     gives_up,
     has,
@@ -67,7 +68,8 @@ def _without_offer(words: Sequence[str], view: View) -> Judgement:
     if has(words, ENDING) and not firm:
         return Judgement(Act.END, DOUBTFUL)
     if has(words, FIRM_REFUSAL) or (refused and not firm):
-        return Judgement(Act.DISAGREE, DOUBTFUL if firm or mild or view.standing is None else PLAIN)
+        nothing_to_refuse = view.standing is None and not has(words, FIRM_REFUSAL)
+        return Judgement(Act.DISAGREE, DOUBTFUL if firm or mild or nothing_to_refuse else PLAIN)
     if firm or mild:
         return _assent(words, refused, view)
     return Judgement(None, NO_ACT)
@@ -85,7 +87,10 @@ def _assent(words: Sequence[str], refused: bool, view: View) -> Judgement:
 
 
 def _act_of_offer(words: Sequence[str], offer: Offer, view: View) -> Act:
-    """Whether an offer is new, one's own again, or the other side's, confirmed."""
+    """What the speaker calls it ("i propose", "i insist"); else whether it is new, one's own again, or the other side's, confirmed."""
+    for act, phrases in NAMED_ACTS.items():
+        if has(words, phrases):
+            return act
     assented = (assents(words, FIRM_ASSENT) or assents(words, MILD_ASSENT)) and not refuses(words)
     if offer.share in view.theirs[-1:] or (assented and (offer.share == view.standing or _names_offer(words, offer, view))):
         return Act.AGREE
@@ -162,6 +167,16 @@ class Conversation:
         share, evidence = (accepted, None) if offer is None else (offer.share, offer.evidence)
         self.readings.append(Reading(side, judgement.act, share, judgement.confidence, evidence))
         return self.readings[-1]
+
+    def read(self, side: Side, text: str) -> Reading:
+        """Read one utterance without taking note of it."""
+        listener = Conversation(self.pool)
+        listener._offers, listener._last_item, listener._gave_up = list(self._offers), self._last_item, self._gave_up
+        return listener.hear(side, text)
+
+    def offers_of(self, side: Side) -> tuple[Triple, ...]:
+        """The offers that a side has made, as its own share, in order."""
+        return self._view(side).mine
 
     def note_offer(self, side: Side, share: Triple) -> None:
         """Take note of an offer that was made without words, as the offering side's own share."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from edgeworth.dialogues.mentions import Element, Mention
 from edgeworth.dialogues.words import word_set
+from edgeworth.games.bargaining.vocabulary import Act
 
 Phrases = tuple[tuple[str, ...], ...]
 
@@ -37,6 +38,12 @@ ENDING = _phrases(
     "call it,hit the,press the,selection,select,quit,nowhere,give up,wrap this up,wrap it up,end here,stop here,stop this,finish this,"
     "done negotiating,done bargaining,no point in,let us stop,lets stop,lets finish,lets end"
 )
+NAMED_ACTS = {
+    Act.END: _phrases("final selection,my selection,i select"),
+    Act.INSIST: _phrases("insist,i am insisting"),
+    Act.PROPOSE: _phrases("i propose"),
+}
+"""Offers whose act is said in so many words."""
 TAKING = word_set("accept accepting agree agreeing take taking settle settling")
 WISHING = word_set("need want like care value worth use")
 BREAKS = word_set(". , ! ? ; but so since then though because")

@@ -30,6 +30,7 @@ SURE = 0.75
 """Below this confidence the lab asks back instead of making the move."""
 
 COMMON = word_set(
+    "insist propose final selection settle happy thanks talking anyway "
     "a able about actually after afternoon again ah ahead along also always am amount an and answer any anyone anything are as at"
     " away back be because been before begin being best better bit both bro buddy by came case cheers clear come could day did do does"
     " doing done down dude each else end enough even evening ever every everyone exchange fam far feel few find first for friend from"

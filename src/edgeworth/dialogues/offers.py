@@ -135,7 +135,9 @@ def _units(claims: Sequence[Claim], count: int) -> tuple[int | None, Evidence]:
 
 
 def _unnamed(count: int, rest: int | None, sides: set[int], standing: int | None, amends: bool) -> tuple[int, Evidence]:
-    """The speaker's units of a type that nobody named."""
+    """The speaker's units of a type that nobody named; of one that is not in the pool there is nothing to say."""
+    if count == 0:
+        return 0, Evidence.SAID
     if rest is not None:
         return (count if rest == SPEAKER else 0), Evidence.SAID
     if standing is not None and (amends or len(sides) == 2):

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from edgeworth.dialogues.sentences import Tone
 from edgeworth.games.auction.action import DaedalusAction
-from edgeworth.server.models import SessionId, Triple
+from edgeworth.server.models import Move, SessionId, Triple
 from edgeworth.server.models_designers import EXACT
 
 LONGEST_TEXT = 500
@@ -74,8 +75,29 @@ class Parsed(BaseModel):
     share: Triple | None = Field(description="What the agent gets under it, where it says so.")
     confidence: float
     evidence: str | None = Field(description="What the split rests on (docs/dialogue_acts.md).")
-    action: ParsedMove | None = Field(description="To be posted to /bargaining/step as `action`; null where no legal move was read.")
-    words: str = Field(description="The move in words, or why there is none.")
+    action: ParsedMove | None = Field(
+        description="To be posted to /bargaining/step as `action`; null where no sure and legal move was read."
+    )
+    guess: ParsedMove | None = Field(description="Of an unsure reading, the move that `words` asks about; post it once it is confirmed.")
+    words: str = Field(description="The move in words; of an unsure reading, a question; or why there is no move.")
+    steps: int = Field(description="The step of the session that it is for.")
+
+
+class SayRequest(BaseModel):
+    """A move of the agent's that is to be put into words."""
+
+    model_config = EXACT
+
+    session_id: SessionId
+    action: Move
+    tone: Tone = "plain"
+
+
+class Said(BaseModel):
+    """A move in words."""
+
+    sentence: str
+    tone: Tone
     steps: int = Field(description="The step of the session that it is for.")
 
 

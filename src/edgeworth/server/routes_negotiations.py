@@ -10,16 +10,17 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from edgeworth.dialogues.acts import Conversation, Reading
-from edgeworth.dialogues.sentences import sentence
-from edgeworth.dialogues.wording import OUTCOME_WORDS, act_name, share_words
+from edgeworth.dialogues.sentences import Tone, conversation_of, sentence, sentences
+from edgeworth.dialogues.understanding import understand
+from edgeworth.dialogues.wording import OUTCOME_WORDS, act_name
+from edgeworth.errors import IllegalAction
 from edgeworth.evaluation.context_report import context_report
 from edgeworth.games.bargaining.contexts import Triple, triple_of
 from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, History, Move, history_of, share_for_agent
 from edgeworth.games.bargaining.vocabulary import Act, Outcome, Side
 from edgeworth.server.live import LiveBargaining
 from edgeworth.server.models import SessionId
-from edgeworth.server.models_lab import Analysis, Parsed, ParseRequest, Transcript
+from edgeworth.server.models_lab import Analysis, Parsed, ParseRequest, Said, SayRequest, Transcript
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.routes_games import owner_of
 from edgeworth.server.sessions import Held, Sessions, other_game
@@ -36,13 +37,21 @@ def negotiation_routes(sessions: Sessions) -> APIRouter:
         refuse_over(held)
         return Json({**parsed(live, body.text), "steps": live.steps})
 
+    @router.post("/say", operation_id="say", response_model=Said, responses=problems(404, 409))
+    async def say(request: Request, body: SayRequest) -> Response:
+        """Put a move of the agent's into words, without making it; `/bargaining/parse` reads them back as exactly this move."""
+        held, live = await negotiation(sessions, request, body.session_id)
+        refuse_over(held)
+        return Json(said(live, body))
+
     @router.get("/transcript", operation_id="transcript", response_model=Transcript, responses=problems(404, 409))
-    async def transcript(request: Request, session_id: Annotated[SessionId, Query()]) -> Response:
+    async def transcript(request: Request, session_id: Annotated[SessionId, Query()], tone: Tone = "plain") -> Response:
         """The moves so far as sentences; the wording is drawn from the session's seed."""
-        held, live = await negotiation(sessions, request, session_id)
-        pool, seed = live.env.context.counts, held.stored.opening.seed
-        moves = [spoken(move, pool, seed, number) for number, move in enumerate(history(live))]
-        return Json({"moves": moves, "ending": OUTCOME_WORDS[outcome(live)] if live.done else None})
+        _, live = await negotiation(sessions, request, session_id)
+        pool, moves = live.env.context.counts, history(live)
+        words = sentences(pool, moves, tone, key(live))
+        found = [spoken(move, pool, text) for move, text in zip(moves, words, strict=True)]
+        return Json({"moves": found, "ending": OUTCOME_WORDS[outcome(live)] if live.done else None})
 
     @router.get("/analysis", operation_id="analysis", response_model=Analysis, responses=problems(404, 409))
     async def analysis(request: Request, session_id: Annotated[SessionId, Query()]) -> Response:
@@ -86,43 +95,44 @@ def outcome(live: LiveBargaining) -> Outcome:
     return Outcome(int(live.env.batch.state["outcome"][0]))
 
 
-def spoken(move: Move, pool: Triple, seed: int, number: int) -> dict[str, Any]:
+def key(live: LiveBargaining) -> int:
+    """What the words of the episode are drawn from."""
+    return int(live.env.batch.state["key"][0])
+
+
+def spoken(move: Move, pool: Triple, text: str) -> dict[str, Any]:
     """A move as `SpokenMove` describes it."""
     share = None if move.share is None else share_for_agent(pool, move)
-    return {"side": Side(move.side).name.lower(), "act": act_name(move.act), "share": share, "sentence": sentence(move, pool, seed, number)}
+    return {"side": Side(move.side).name.lower(), "act": act_name(move.act), "share": share, "sentence": text}
 
 
 def parsed(live: LiveBargaining, text: str) -> dict[str, Any]:
     """A sentence of the agent's as `Parsed` describes it."""
-    conversation = Conversation(live.env.context.counts)
-    for move in history(live):
-        if move.share is not None:
-            conversation.note_offer(Side(move.side), move.share)
-    reading = conversation.hear(Side.AGENT, text)
-    action, words = action_read(live, reading)
+    found = understand(text, live.env.context.counts, history(live), live.info()["action_mask"])
+    reading = found.reading
     return {
         "act": None if reading.act is None else reading.act.name,
         "share": reading.share,
         "confidence": reading.confidence,
         "evidence": None if reading.evidence is None else reading.evidence.value,
-        "action": action,
-        "words": words,
+        "action": action_of(found.move),
+        "guess": action_of(found.guess),
+        "words": found.words,
     }
 
 
-def action_read(live: LiveBargaining, reading: Reading) -> tuple[dict[str, Any] | None, str]:
-    """The move that a reading means in the game, and its words; or None, and why there is none."""
-    act, share, info = reading.act, reading.share, live.info()
-    if act is None:
-        return None, "I read no move in this: say who gets which items, or accept, or refuse."
-    offer = triple_of(live.observation()["last_partner_offer_for_me"]) if info["action_mask"][Act.AGREE] else None
-    if act is Act.AGREE and share is not None and share != offer:
-        act = Act.PROPOSE  # an assent to something else than the partner's last offer offers that
-    if act in ACTS_WITH_SHARE and share is None:
-        return None, f"I read {act.name}, but not which items are yours: say who gets what."
-    if not info["action_mask"][act]:
-        return None, f"I read {act.name}, which the rules do not allow now."
-    stated = share if act in ACTS_WITH_SHARE and share is not None else (0, 0, 0)
-    means = {Act.AGREE: "accept: you get {}", Act.DISAGREE: "walk away without a deal", Act.END: "end, and select {} for yourself"}
-    gets = share_words(offer or stated if act is Act.AGREE else stated)
-    return {"act_type": int(act), "oA": stated}, f"{act.name}: " + means.get(act, "you get {}").format(gets)
+def action_of(move: Move | None) -> dict[str, Any] | None:
+    """A move of the agent's as an action."""
+    return None if move is None else {"act_type": int(move.act), "oA": move.share or (0, 0, 0)}
+
+
+def said(live: LiveBargaining, body: SayRequest) -> dict[str, Any]:
+    """A move in words as `Said` describes it; one that is not legal now is refused."""
+    act, pool, moves = Act(body.action.act_type), live.env.context.counts, history(live)
+    if not live.info()["action_mask"][act]:
+        raise IllegalAction(f"{act.name} is not legal now.", "act_type")
+    if any(units > count for units, count in zip(body.action.oA, pool, strict=True)):
+        raise IllegalAction(f"oA is {list(body.action.oA)}; expected shares within the pool {list(pool)}.", "oA")
+    move = Move(Side.AGENT, act, triple_of(body.action.oA) if act in ACTS_WITH_SHARE else None)
+    conversation = conversation_of(pool, moves)
+    return {"sentence": sentence(move, conversation, body.tone, key(live), len(moves)), "tone": body.tone, "steps": live.steps}

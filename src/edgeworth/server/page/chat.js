@@ -1,6 +1,6 @@
 /**
- * The negotiation as a conversation, and the line in which the player can type. A sentence is first shown as the act it was understood as;
- * a second Enter plays it.
+ * The negotiation as a conversation, and the line in which the player can type. A sentence is first shown as the act it was understood as,
+ * or, where that is not sure, answered with a question; a second Enter plays it.
  */
 
 import { button, h, problem, show } from "./dom.js";
@@ -62,7 +62,7 @@ export class Chat {
   async submit() {
     const text = this.field.value.trim();
     if (!text || this.game.busy) return;
-    if (this.reading?.action) return this.confirm(text);
+    if (this.reading?.action ?? this.reading?.guess) return this.confirm(text);
     this.drop();
     const asking = (this.asking = new AbortController());
     try {
@@ -71,16 +71,17 @@ export class Chat {
       if (!asking.signal.aborted) show(this.read, problem(error));
       return;
     }
-    const { action, words, share, confidence } = this.reading;
-    if (!action) return show(this.read, h("p", {}, words));
+    const { action, guess, words, share, confidence } = this.reading;
+    if (!action && !guess) return show(this.read, h("p", {}, words));
     if (share) this.understood(share);
     this.send.textContent = "Confirm";
     const points = share ? `, ${counted(this.game.worth(share), "point")}` : "";
+    if (guess) return show(this.read, h("p", {}, h("strong", {}, words), " ", h("kbd", {}, "Enter"), " says yes; or say it in other words."));
     show(this.read, h("p", {}, "Read as ", h("strong", {}, words), `${points}. `, h("span", { class: "quiet" }, `${Math.round(100 * confidence)} % sure. `), h("kbd", {}, "Enter"), " confirms, ", h("kbd", {}, "Esc"), " takes it back."));
   }
 
   async confirm(text) {
-    const { action } = this.reading;
+    const action = this.reading.action ?? this.reading.guess;
     this.drop();
     this.field.value = "";
     await this.game.play(action, text);
