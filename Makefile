@@ -38,7 +38,7 @@ check: $(STAMP)  ## lint, format and type checks
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(WARM) $(PEERS)  ## measure the speed of games, training, language model and server; writes results/bench_*.json
+bench: $(WARM) $(PEERS)  ## measure the speed of games, training, language model, server and page; writes results/bench_*.json
 	@echo "edgeworth: measuring the environments, the trainers, the language model and the server; this takes about half an hour."
 	@$(BIN)/python -m benchmarks.env --seed 0 --repeats 7 --out results/bench_env.json
 	@$(BIN)/python -m benchmarks.market --seed 0 --repeats 7 --out results/bench_market.json
@@ -46,6 +46,7 @@ bench: $(WARM) $(PEERS)  ## measure the speed of games, training, language model
 	@$(BIN)/python -m benchmarks.llm --seed 0 --repeats 5 --out results/bench_llm.json
 	@$(BIN)/python -m benchmarks.grpo --seed 0 --steps 3 --out results/bench_grpo.json
 	@$(BIN)/python -m benchmarks.server --seed 0 --repeats 5 --out results/bench_server.json
+	@command -v chromium >/dev/null && $(BIN)/python -m benchmarks.page --repeats 7 --out results/bench_page.json || echo "edgeworth: Chromium is missing; the page is not measured."
 
 soak: $(WARM)  ## run sessions for fifteen minutes while workers are killed; writes results/soak.json and soak_alone.json
 	@echo "edgeworth: testing three workers for ten minutes with 210 kills, then one worker for five minutes with 40."

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
 POCKET, TRAINING, DESIGNER = (ROOT / "docs" / f"{name}.md" for name in ("pocket", "training", "designer"))
 BLOG = ROOT / "docs" / "blog.md"
+PAGE = ROOT / "docs" / "page.md"
 TOURNAMENT = ROOT / "docs" / "tournament.md"
 SELF_PLAY = ROOT / "docs" / "self_play.md"
 DIALOGUE_ACTS, IMITATION = ROOT / "docs" / "dialogue_acts.md", ROOT / "docs" / "imitation.md"
@@ -629,6 +630,7 @@ def tables() -> dict[Path, dict[str, str]]:
             "policy bidders": policy_bidders_table(policy),
         },
         DESIGNER: {"evaluation": evaluation_table(trained), "evaluation targets": evaluation_targets_table(trained)},
+        PAGE: {"page targets": targets_table(_load("bench_page.json"))},
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
         TRAINING: {"negotiators": negotiators_table(negotiators), "experts": experts_table(_load("experts.json"))},
         DIALOGUE_ACTS: {
