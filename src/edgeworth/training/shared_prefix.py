@@ -24,12 +24,15 @@ def attend(
     module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, scaling: float | None = None, **_: Any
 ) -> tuple[torch.Tensor, None]:
     """Attention in which the last query sees all keys, the one before all but one: what a shared beginning needs, and no mask in memory."""
-    from torch.nn.attention.bias import causal_lower_right
     from torch.nn.functional import scaled_dot_product_attention
 
-    alone = query.shape[2] == key.shape[2]  # without a shared beginning, so that a compiler sees no object of its own kind
-    bias = None if alone else causal_lower_right(query.shape[2], key.shape[2])
-    seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, is_causal=alone, scale=scaling, enable_gqa=True)
+    if query.shape[2] == key.shape[2]:
+        seen = scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling, enable_gqa=True)
+    else:
+        from torch.nn.attention.bias import causal_lower_right
+
+        bias = causal_lower_right(query.shape[2], key.shape[2])
+        seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling, enable_gqa=True)
     return seen.transpose(1, 2).contiguous(), None
 
 
