@@ -117,9 +117,9 @@ def test_moves_are_taken_back_and_games_started_over(tab: Any) -> None:
     tab.get_by_role("button", name="Start over").click()
     tab.wait_for_url(lambda url: "moves" not in url)
     tab.get_by_role("button", name="New game").click()
-    tab.wait_for_url(lambda url: "seed=11" not in url)
+    tab.wait_for_url(lambda url: not re.search(r"seed=11\b", url))
     tab.go_back()
-    tab.wait_for_url(lambda url: "seed=11" in url)
+    tab.wait_for_url(lambda url: bool(re.search(r"seed=11\b", url)))
     tab.locator(".act:enabled").first.wait_for(timeout=PATIENCE)
     assert tab.locator("input[name=seed]").input_value() == "11"
 

@@ -51,10 +51,10 @@ function mark(bid, x, y, lot, truth) {
 }
 
 function seatName(sale, type, seat, x, truth, letters) {
-  const away = sale.stayed_away.includes(seat) ? "away" : sale.kept_out.includes(seat) ? "out" : truth && sale.ring.silent.includes(seat) ? "silent" : "";
+  const away = sale.stayed_away.includes(seat) ? "away" : sale.kept_out.includes(seat) ? "out" : truth && sale.ring.silent.includes(seat) ? "silent" : sale.bids.some((bid) => bid.seat === seat && bid.role !== "false name") ? "" : "no bid";
   return svg("g", { class: `seat${away ? " away" : ""}${truth && (sale.ring.members.includes(seat) || type === "exploiter") ? " rogue" : ""}` },
     svg("text", { x, y: FLOOR + 20, "text-anchor": "middle" }, String(seat + 1)), svg("text", { x, y: FLOOR + 36, "text-anchor": "middle", class: "type" }, letters ? (truth ? LETTERS[type] : "?") : ""),
-    away ? svg("text", { x, y: FLOOR - 6, "text-anchor": "middle" }, away) : null);
+    away ? svg("text", { x, y: FLOOR - 6, "text-anchor": "middle", class: "note" }, away) : null);
 }
 
 function ringLine({ ring }, x) {

@@ -96,7 +96,9 @@ export function marketScreen(main, params) {
       h("div", { class: "row folded" }, presets.field(settings),
         h("label", { class: "field" }, "Or ask a designer", h("select", { "data-key": "designer", on: { change: (event) => (advice.designer = event.target.value) } },
           designers.map((name) => h("option", { value: name, selected: name === advice.designer }, DESIGNER_TITLES[name] ?? name)))),
-        button(advice.asking ? "Asking …" : "Ask for rules", ask, { "data-key": "ask", disabled: Boolean(busy) || done || advice.asking !== null || !episode.observation })),
+        advice.asking ? button("Cancel", forget, { "data-key": "ask" })
+          : button("Ask for rules", ask, { "data-key": "ask", disabled: Boolean(busy) || done || !episode.observation || !designers.length })),
+      advice.asking ? h("p", { class: "small quiet", role: "status" }, "Asking … a language model takes some seconds to load, the first time.") : null,
       advice.note ? h("p", { class: "small", role: "status" }, advice.note) : null);
   }
 
@@ -117,12 +119,18 @@ export function marketScreen(main, params) {
     showActions();
   }
 
+  function forget() {
+    advice.asking?.abort();
+    advice.asking = null;
+    showActions();
+  }
+
   function follow(given) {
     if (location.hash !== address) start(settingsOf(given), mechanismsOf(given.steps));
   }
 
   main.append(h("h1", { class: "unseen" }, "Auction floor"), setup, trouble, tiles.element,
-    h("div", { class: "two floor" }, sales.element, sheet), sight.element, race.element);
+    h("div", { class: "two floor" }, h("div", { class: "column" }, sales.element, sight.element), h("div", { class: "column" }, sheet, race.element)));
   sheet.append(h("h2", {}, "The rules"), handle, actions, mechanism.element);
   const place = () => (WIDE.matches ? trouble.before(setup) : actions.after(setup)); // all controls are in the sheet where there is one
   WIDE.addEventListener("change", place);
@@ -133,7 +141,10 @@ export function marketScreen(main, params) {
     race.names = designers;
     race.update();
     showActions();
-  }, () => {});
+  }, (error) => {
+    advice.note = `The designers cannot be listed. ${error.message}`;
+    showActions();
+  });
   presets.load();
   const given = Object.keys(params).length ? params : { ...MARKET, steps: mechanismsText(BEGUN) }; // in mid-game rather than empty
   const settings = settingsOf(given);

@@ -7,7 +7,7 @@ import { Episode } from "./episode.js";
 import { number, widest } from "./score.js";
 
 const WIDTH = 600;
-const HEIGHT = 200;
+const HEIGHT = 206;
 const LEFT = 36;
 const FLOOR = 168;
 const PARTED = 0.005;
@@ -80,7 +80,7 @@ export class Race {
       outcomes.map(({ composite }, step) => (place ? svg("path", { d: `M${x(step) - 4} ${y(composite) - 4}h8v8h-8z` }, svg("title", {}, number(composite))) : svg("circle", { cx: x(step), cy: y(composite), r: 4.5 }, svg("title", {}, number(composite)))))));
     return h("figure", {}, svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lanes", role: "img", "aria-label": "R of both designers, step by step" },
       [0, 0.25, 0.5, 0.75, 1].map((value) => [svg("path", { class: "grid", d: `M${LEFT} ${y(value)}H${WIDTH - 12}` }), svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, value.toFixed(2))]),
-      Array.from({ length: this.length }, (_, step) => svg("text", { x: x(step), y: FLOOR + 16, "text-anchor": "middle" }, String(step + 1))), svg("text", { x: (LEFT + WIDTH) / 2, y: HEIGHT - 2, "text-anchor": "middle" }, "step"), lines),
+      Array.from({ length: this.length }, (_, step) => svg("text", { x: x(step), y: FLOOR + 16, "text-anchor": "middle" }, String(step + 1))), svg("text", { x: (LEFT + WIDTH) / 2, y: HEIGHT - 5, "text-anchor": "middle" }, "step"), lines),
       h("figcaption", { class: "small" }, "R by step. ", h("span", { class: "you" }, `● ${this.title(this.racers[0])}`), "  ", h("span", { class: "they" }, `■ ${this.title(this.racers[1])}`)));
   }
 

@@ -3,6 +3,7 @@
  */
 
 import { h, show, svg } from "./dom.js";
+import { counted } from "./items.js";
 
 /** The score and its four factors: name, title, meaning. */
 export const PARTS = [
@@ -43,25 +44,31 @@ function difference([before, after]) {
 }
 
 export function scoreTiles(episode) {
-  const region = h("div", { class: "tiles", role: "group", "aria-label": "The score of the last step" });
+  const region = h("div", { class: "tiles", role: "group", "aria-label": "The score of the last step; press a number for what it is" });
   const words = h("p", { class: "verdict-line", role: "status" });
+  let asked = null;
+  const ask = (name) => {
+    asked = asked === name ? null : name;
+    update();
+  };
   const update = () => {
-    show(words, difference(episode.outcomes.slice(-2)));
-    show(region, PARTS.map(([name, title], place) => tile(episode, name, title, place)));
+    const meaning = PARTS.find(([name]) => name === asked);
+    show(words, meaning ? [h("strong", {}, `${meaning[1]}: `), meaning[2]] : difference(episode.outcomes.slice(-2)));
+    show(region, PARTS.map(([name, title], place) => tile(episode, name, title, place, asked === name, () => ask(name))));
   };
   return { element: h("div", {}, region, words), update };
 }
 
-function tile(episode, name, title, place) {
+function tile(episode, name, title, place, pressed, ask) {
   const values = episode.outcomes.map((outcome) => outcome[name]);
   return [place === 0 ? null : h("span", { class: "sign", "aria-hidden": "true" }, place === 1 ? "=" : "×"),
-    h("div", { class: `tile${place ? "" : " whole"}` }, h("span", { class: "small quiet" }, title), h("strong", {}, number(values.at(-1))),
+    h("button", { type: "button", class: `tile${place ? "" : " whole"}`, "data-key": `tile-${name}`, "aria-pressed": String(pressed), on: { click: ask } }, h("span", { class: "small quiet" }, title), h("strong", {}, number(values.at(-1))),
       svg("svg", { viewBox: "0 0 120 38", "aria-hidden": "true" }, svg("path", { d: "M2 34H118", class: "grid" }), curve(values, episode.settings.length)))];
 }
 
 /** What the designer sees of the last step, beside what is true. */
 export function sightPanel(episode) {
-  const region = h("div", { class: "two sight" });
+  const region = h("div", { class: "column" });
   const update = () => {
     const seen = episode.observation?.population_proxies;
     const held = episode.steps[episode.mechanisms.length - 1];
@@ -76,7 +83,7 @@ export function sightPanel(episode) {
 
 function truths(held) {
   const types = held.sales[0].types;
-  const mix = [...new Set(types)].map((type) => `${types.filter((each) => each === type).length} ${type}`).join(", ");
+  const mix = [...new Set(types)].map((type) => counted(types.filter((each) => each === type).length, type).replace("truthfuls", "truthful")).join(", ");
   const rigged = held.sales.filter(({ ring }) => ring.mood === "rigs").length;
   const fines = held.sales.flatMap((sale) => sale.fines);
   return [
