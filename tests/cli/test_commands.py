@@ -49,7 +49,7 @@ def test_demo_replays_a_seed_and_the_json_holds_the_episode() -> None:
 def test_a_person_can_play_to_a_deal_and_sees_the_frontier() -> None:
     run = edgeworth("play", "--seed", "4", "--scenario", "lewis", typed="propose 3 2 2\nagree\n")
     assert run.returncode == 0, run.stderr
-    assert "Legal moves: propose 1 0 2 | insist 1 0 2 | disagree | end 1 0 2 | quit" in run.stdout
+    assert "Legal moves: propose" in run.stdout and "| disagree | end" in run.stdout and "| help | quit" in run.stdout
     assert "The end: you accepted" in run.stdout
     assert "The Pareto frontier" in run.stdout
     assert "Someone who knew the partner's utilities would have got" in run.stdout

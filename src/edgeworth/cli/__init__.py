@@ -19,6 +19,7 @@ from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
 
 COMMANDS = {
     "play": ("play:play", "Negotiate against a partner in the terminal."),
+    "talk": ("play:talk", "Negotiate against a partner in English."),
     "demo": ("demo:demo", "Watch the best blind plan negotiate one episode, with its reasons."),
     "analyse": ("analyse:analyse", "Show the Pareto frontier of a context and what an agent could get."),
     "yardstick": ("yardstick:yardstick_command", "Compute the reference scores of a game, from random play to the oracle."),

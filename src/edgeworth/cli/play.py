@@ -1,124 +1,153 @@
-"""`edgeworth play`: negotiate in the terminal against any partner."""
+"""`edgeworth play` and `edgeworth talk`: negotiate in the terminal against any partner, by moves or in English."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.markup import escape
 
-from edgeworth.cli.console import err, out, print_json, print_page
-from edgeworth.cli.options import AsJson, Partner, Scenario, Settings, game_config
-from edgeworth.dialogues.wording import act_name, share_words
-from edgeworth.errors import IllegalAction, nearest
-from edgeworth.games.bargaining.history import Move, share_for_agent
-from edgeworth.games.bargaining.vocabulary import Act, Outcome, Side
+from edgeworth.cli import options
+from edgeworth.cli.console import err, out
+from edgeworth.dialogues.wording import act_name
+from edgeworth.errors import IllegalAction, UnknownName
+from edgeworth.games.bargaining.vocabulary import Act, Side
 
 if TYPE_CHECKING:
-    from edgeworth.games.bargaining.contexts import Context
+    from edgeworth.cli.terminal_game import TerminalGame
+    from edgeworth.dialogues.speech import Speech, Utterance
+    from edgeworth.games.bargaining.history import Move
 
-WORDS = {"propose": Act.PROPOSE, "insist": Act.INSIST, "agree": Act.AGREE, "disagree": Act.DISAGREE, "end": Act.END}
-QUIT = ("quit", "q", "exit")
+GameSeed = Annotated[int | None, typer.Option("--seed", help="Seed of the episode, to play it again. Default: a new one.")]
+Moves = Annotated[
+    str | None, typer.Option("--moves", help="Your moves so far, to take up a game that was left, e.g. 'propose 1 0 2; insist 1 0 2'.")
+]
 
 
 def play(
-    scenario: Scenario = "classic",
-    partner: Partner = None,
-    settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the episode, to play it again. Default: a new one.")] = None,
-    as_json: AsJson = False,
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
+    settings: options.Settings = None,
+    seed: GameSeed = None,
+    moves: Moves = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Negotiate against a partner in the terminal.
 
-    You cannot see the partner's utilities. At the end you see them, the Pareto frontier, and what was left on the table.
+    You cannot see the partner's utilities. At the end you see them, the Pareto frontier, and what was left on the table. Type moves, or
+    say what you want in your own words.
 
     Example: edgeworth play --partner boulware --scenario lewis --seed 3
     """
-    from edgeworth.cli.bargaining_tables import aftermath, context_table  # --help should not load the compiled game
-    from edgeworth.envs.negotiation import NegotiationEnv
-    from edgeworth.seeding import fresh_seed
+    from edgeworth.cli.terminal_game import TerminalGame  # --help should not load the compiled game
 
-    config = game_config(scenario, partner, settings)
-    env = NegotiationEnv(**vars(config))
-    seed = fresh_seed() % 1_000_000 if seed is None else seed
-    observation, info = env.reset(seed=seed)
-    opener = Side(int(env.batch.state["opener"][0]))
     screen = err if as_json else out
-    screen.print(f"You divide a pool with the [bold]{config.partner}[/] partner (scenario {scenario}, seed {seed}).")
-    if config.normalize:
-        screen.print("Points are shown as they stand; the environment scales the whole pool to 10 for each side.")
-    screen.print(context_table(env.context, partner_known=config.reveal_partner_utilities))
-    _show_moves(screen, info["history"], env.context)
-    reward, ended = 0.0, False
-    while not ended:
-        _show_choices(screen, observation, info)
-        action = _ask(screen)
-        if action is None:
-            flags = [f"--scenario {scenario}", *([f"--partner {partner}"] if partner else []), *(f"--set {s}" for s in settings or [])]
-            screen.print(f"You left the game. Play it again with: edgeworth play {' '.join(flags)} --seed {seed}", soft_wrap=True)
-            if as_json:
-                print_json({"seed": seed, "reward": reward, "partner_reward": None, "outcome": None, "deal": None})
-            return
-        shown = len(info["history"])
+    game = TerminalGame("play", scenario, partner, settings, seed, screen)
+    game.begin(moves)
+    _show(game, game.info["history"])
+    while not game.ended:
+        _show_choices(game)
+        move = game.ask("[bold]Your move:[/] ")
+        if move is None:
+            game.leave()
+            break
         try:
-            observation, paid, ended, _, info = env.step(action)
+            _show(game, game.make(move))
         except IllegalAction as error:
-            screen.print(f"[yellow]Not possible:[/] {error}", soft_wrap=True)
-            continue
-        reward += paid
-        _show_moves(screen, info["history"][shown:], env.context)
-    outcome, deal = Outcome[info["outcome"]], info["deal"]
-    if as_json:
-        print_json({"seed": seed, "reward": reward, "partner_reward": info["partner_reward"], "outcome": outcome.name, "deal": deal})
-    else:
-        print_page(aftermath(env.context, env.config, opener, outcome, deal, reward))
+            screen.print(f"[yellow]Not possible:[/] {escape(str(error))}", soft_wrap=True)
+    game.finish(as_json)
 
 
-def _show_moves(screen: Console, moves: Sequence[Move], context: Context) -> None:
+def _show(game: TerminalGame, moves: Iterable[Move]) -> None:
     for move in moves:
-        words = f"  [bold]{'You' if move.side == Side.AGENT else 'Partner'}[/]: {act_name(move.act)}"
-        if move.share is not None:
-            mine = share_for_agent(context.counts, move)
-            points = sum(n * u for n, u in zip(mine, context.my_utilities, strict=True))
-            words += f" — you get {share_words(mine)}: {points} points for you"
-        screen.print(words)
+        game.screen.print(f"  [bold]{'You' if move.side == Side.AGENT else 'Partner'}[/]: {game.described(move)}")
 
 
-def _show_choices(screen: Console, observation: dict[str, Any], info: dict[str, Any]) -> None:
-    caps = "  ".join(f"0–{int(n)}" for n in info["oA_max"])
-    screen.print()
-    screen.print(f"{observation['turns_remaining']} moves left. Your share is three numbers (books hats balls: {caps}).")
-    choices = ["[cyan]propose[/] 1 0 2", "[cyan]insist[/] 1 0 2"]
-    if info["action_mask"][Act.AGREE]:
+def _show_choices(game: TerminalGame) -> None:
+    caps, share = "  ".join(f"0–{int(n)}" for n in game.info["oA_max"]), game.example()
+    game.screen.print()
+    game.screen.print(f"{game.observation['turns_remaining']} moves left. Your share is three numbers (books hats balls: {caps}).")
+    choices = [f"[cyan]propose[/] {share}", f"[cyan]insist[/] {share}"]
+    if game.info["action_mask"][Act.AGREE]:
         choices.append("[cyan]agree[/]")
-    choices += ["[cyan]disagree[/]", "[cyan]end[/] 1 0 2", "[cyan]quit[/]"]
-    screen.print("Legal moves: " + " | ".join(choices))
+    choices += ["[cyan]disagree[/]", f"[cyan]end[/] {share}", "[cyan]help[/]", "[cyan]quit[/]"]
+    game.screen.print("Legal moves: " + " | ".join(choices))
 
 
-def _ask(screen: Console) -> dict[str, Any] | None:
-    """Ask for a move until it can be read; None when the person leaves."""
-    while True:
+def talk(
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
+    settings: options.Settings = None,
+    tone: Annotated[str, typer.Option(help="How the partner speaks: plain, friendly, firm or casual.")] = "plain",
+    client: options.ClientName = None,
+    model: options.ModelName = None,
+    client_option: options.ClientOptions = None,
+    cache: options.CacheFile = None,
+    seed: GameSeed = None,
+    moves: Moves = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Negotiate against a partner in English.
+
+    Say what you want in your own words: it is shown as it was understood, and you confirm or correct it. The partner answers in words,
+    from templates, or from a language model that is named with --client or --model; a model's sentence that does not say exactly the
+    partner's move is replaced by a template.
+
+    Example: edgeworth talk --partner tit_for_tat --tone friendly --seed 3
+    """
+    from edgeworth.agents.questions import client_for
+    from edgeworth.cli.terminal_game import TerminalGame
+    from edgeworth.dialogues.sentences import TONES
+    from edgeworth.dialogues.speech import Speech
+
+    if tone not in TONES:
+        raise UnknownName("tone", tone, TONES)
+    asked = None
+    if client is not None or model is not None:
+        asked = client_for(Speech, client, model, cache=cache, **options.client_options(client_option))
+        asked.check()
+    screen = err if as_json else out
+    game = TerminalGame("talk", scenario, partner, settings, seed, screen)
+    table = _Table(game, Speech(tone, asked))
+    game.begin(moves)
+    screen.print("Say what you want, for example: i want the hats, you can have the rest. [cyan]help[/] explains, [cyan]quit[/] leaves.")
+    table.hear(game.info["history"])
+    while not game.ended:
+        move = game.ask(f"[bold]You[/] ({game.observation['turns_remaining']} moves left): ")
+        if move is None:
+            game.leave()
+            break
         try:
-            words = screen.input("[bold]Your move:[/] ").replace(",", " ").lower().split()
-        except EOFError:
-            screen.print()
-            return None
-        if not words:
-            continue
-        if words[0] in QUIT:
-            return None
-        matches = [act for name, act in WORDS.items() if name.startswith(words[0])]
-        if len(matches) != 1:
-            near = nearest(words[0], WORDS)
-            hint = f" Did you mean {near!r}?" if near else ""
-            screen.print(f"[yellow]Not understood:[/] {words[0]!r}. Begin with one of {', '.join(WORDS)}.{hint}", soft_wrap=True)
-            continue
-        act, numbers = matches[0], words[1:]
-        if act in (Act.AGREE, Act.DISAGREE):
-            return {"act_type": int(act), "oA": [0, 0, 0]}
-        if len(numbers) == 3 and all(n.lstrip("-").isdigit() for n in numbers):
-            return {"act_type": int(act), "oA": [int(n) for n in numbers]}
-        screen.print(
-            f"[yellow]Not understood:[/] {act.name.lower()} needs your share as three whole numbers, such as: propose 1 0 2", soft_wrap=True
-        )
+            table.hear(game.make(move))
+        except IllegalAction as error:
+            screen.print(f"[yellow]Not possible:[/] {escape(str(error))}", soft_wrap=True)
+    game.finish(as_json, said=table.said)
+
+
+class _Table:
+    """What is said at the table."""
+
+    def __init__(self, game: TerminalGame, speech: Speech) -> None:
+        from edgeworth.dialogues.acts import Conversation
+
+        self.game, self.speech, self.conversation = game, speech, Conversation(game.pool)
+        self.said: list[dict[str, Any]] = []
+        """The record: who said what with which move, and whether a template or a model worded it."""
+
+    def hear(self, moves: Iterable[Move]) -> None:
+        """Moves in words; the person's own were said already, so only the partner's are shown."""
+        from edgeworth.dialogues.sentences import note
+
+        key = int(self.game.env.batch.state["key"][0])
+        for move in moves:
+            utterance = self.speech.say(move, self.conversation, key, len(self.said)) if move.side == Side.PARTNER else None
+            note(self.conversation, move)
+            self._keep(move, utterance)
+
+    def _keep(self, move: Move, utterance: Utterance | None) -> None:
+        worded = {"text": self.game.words, "source": "person"} if utterance is None else vars(utterance)
+        self.said.append({"side": Side(move.side).name.lower(), "act": act_name(move.act), "share": move.share, **worded})
+        if utterance is not None:
+            self.game.screen.print(f"  [bold]Partner[/]: {escape(utterance.text)}", soft_wrap=True)
+            self.game.screen.print(f"           [dim]{self.game.described(move)}[/]", soft_wrap=True)
