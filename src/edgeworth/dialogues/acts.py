@@ -30,7 +30,7 @@ from edgeworth.dialogues.attitudes import (
     rejects,
 )
 from edgeworth.dialogues.claims import Claim
-from edgeworth.dialogues.confidence import DOUBTFUL, NO_ACT, PLAIN, SURE, of_act, of_offer
+from edgeworth.dialogues.confidence import DOUBTFUL, NO_ACT, PLAIN, SURE, is_known, of_act, of_offer
 from edgeworth.dialogues.lines import Speaker
 from edgeworth.dialogues.mentions import REST, Element, Mention, elements_of
 from edgeworth.dialogues.offers import EARLIER, Evidence, Offer, View, offer_of, refuses_theirs, repeats_theirs
@@ -71,19 +71,22 @@ def _without_offer(words: Sequence[str], view: View) -> Judgement:
         nothing_to_refuse = view.standing is None and not has(words, FIRM_REFUSAL)
         return Judgement(Act.DISAGREE, DOUBTFUL if firm or mild or nothing_to_refuse else PLAIN)
     if firm or mild:
-        return _assent(words, refused, view)
+        return _assent(words, refused or not (firm or is_known(words)), view)
     return Judgement(None, NO_ACT)
 
 
-def _assent(words: Sequence[str], refused: bool, view: View) -> Judgement:
-    """Assent means the offer that stands; after "no deal" it means to part; with a question mark, after one's own offer, it insists."""
+def _assent(words: Sequence[str], doubtful: bool, view: View) -> Judgement:
+    """Assent means the offer that stands; after "no deal" it means to part; with a question mark, after one's own offer, it insists.
+
+    It is doubtful beside a refusal, and where it is mild and there are unknown words ("lovely weather").
+    """
     if view.given_up:
         return Judgement(Act.DISAGREE, DOUBTFUL)
     if view.standing is None:
         return Judgement(None, NO_ACT)
     if "?" in words and view.standing in view.mine[-1:] and view.standing not in view.theirs[-1:]:
         return Judgement(Act.INSIST, DOUBTFUL)
-    return Judgement(Act.AGREE, DOUBTFUL if refused or "?" in words else PLAIN)
+    return Judgement(Act.AGREE, DOUBTFUL if doubtful or "?" in words else PLAIN)
 
 
 def _act_of_offer(words: Sequence[str], offer: Offer, view: View) -> Act:

@@ -67,14 +67,14 @@ HARD = (
 """Words that change what others mean: remarks on values, exceptions, negations and corrections."""
 
 
-def unknown_words(words: Iterable[str]) -> list[str]:
-    """Words of an utterance that no rule reads and that are not common either."""
-    return [word for word in words if word.isalpha() and word not in KNOWN]
+def is_known(words: Iterable[str]) -> bool:
+    """Whether every word is read by some rule, or is a common one."""
+    return all(word in KNOWN for word in words if word.isalpha())
 
 
 def is_plain(words: Sequence[str]) -> bool:
     """Whether every word is known, and none of them changes what others mean."""
-    return not unknown_words(words) and not HARD & set(words) and not any("/" in word for word in words)
+    return is_known(words) and not HARD & set(words) and not any("/" in word for word in words)
 
 
 def of_offer(evidence: Evidence, words: Sequence[str]) -> float:
@@ -84,4 +84,4 @@ def of_offer(evidence: Evidence, words: Sequence[str]) -> float:
 
 def of_act(confidence: float, words: Sequence[str]) -> float:
     """The confidence of an act without an offer, no higher than its words allow."""
-    return min(confidence, UNKNOWN) if unknown_words(words) else confidence
+    return confidence if is_known(words) else min(confidence, UNKNOWN)

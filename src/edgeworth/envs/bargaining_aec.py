@@ -18,6 +18,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from edgeworth.config import BargainingConfig
 from edgeworth.envs.negotiation_spaces import SafeDiscrete, begin_episodes, observation_of, observation_space, table_of
 from edgeworth.envs.options import checked_render_mode
+from edgeworth.envs.spoken import Spoken
 from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import triple_of
@@ -28,7 +29,7 @@ from edgeworth.seeding import checked_seed
 PLAYERS = ("player_0", "player_1")
 
 
-class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
+class BargainingAEC(AECEnv[str, dict[str, Any], int | str | None]):
     """Two learners divide a pool in turns."""
 
     metadata = {  # noqa: RUF012 - PettingZoo's own way
@@ -38,10 +39,11 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
         "render_fps": 1,
     }
 
-    def __init__(self, scenario: str | None = None, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(self, scenario: str | None = None, render_mode: str | None = None, utterances: str | None = None, **options: Any) -> None:
         super().__init__()
         self.config = BargainingConfig.from_options(scenario, **options)
         self.batch = BargainingBatch(self.config, 1, two_player=True)
+        self.spoken = None if utterances is None else Spoken(utterances, self.batch)
         self.render_mode = checked_render_mode(render_mode)
         self.possible_agents = list(PLAYERS)
         self.agents: list[str] = []
@@ -65,10 +67,12 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
         self._cumulative_rewards = dict.fromkeys(PLAYERS, 0.0)
         self.terminations = dict.fromkeys(PLAYERS, False)
         self.truncations = dict.fromkeys(PLAYERS, False)
-        self.infos: dict[str, dict[str, Any]] = {player: {} for player in PLAYERS}
+        if self.spoken is not None:
+            self.spoken.begin()
+        self.infos: dict[str, dict[str, Any]] = {player: self._words() for player in PLAYERS}
         self.agent_selection = PLAYERS[self._side_to_move()]
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: int | str | None) -> None:
         """Make the selected player's move."""
         if not self.batch.started:
             raise EpisodeOver("The negotiation has not begun; call reset() first.")
@@ -76,17 +80,21 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
             self._was_dead_step(action)
             return
         side = PLAYERS.index(self.agent_selection)
-        acts, shares = read_actions(action, 1, self.batch.max_count)
+        if isinstance(action, str) and self.spoken is not None:
+            acts, shares = self.spoken.action(action, side)
+        else:
+            acts, shares = read_actions(action, 1, self.batch.max_count)
         charge = float(self.batch.move(side, acts, shares)[0])
         state = self.batch.state[0]
         outcome = Outcome(int(state["outcome"]))
         self._cumulative_rewards[self.agent_selection] = 0.0
         self.rewards = {player: float(state["payoff"][i]) for i, player in enumerate(PLAYERS)}
         self.rewards[self.agent_selection] -= charge
+        endings: dict[str, Any] = {}
         if outcome != Outcome.ONGOING:
             self.terminations = dict.fromkeys(PLAYERS, True)
-            deal = triple_of(state["deal"]) if outcome.is_deal else None
-            self.infos = {player: {"outcome": outcome.name, "deal": deal} for player in PLAYERS}
+            endings = {"outcome": outcome.name, "deal": triple_of(state["deal"]) if outcome.is_deal else None}
+        self.infos = {player: {**self._words(), **endings} for player in PLAYERS}
         self.agent_selection = PLAYERS[1 - side]
         self._accumulate_rewards()
 
@@ -106,6 +114,9 @@ class BargainingAEC(AECEnv[str, dict[str, Any], int | None]):
     def close(self) -> None:
         """Nothing is held open."""
 
+    def _words(self) -> dict[str, Any]:
+        return {} if self.spoken is None else {"utterances": self.spoken.utterances()}
+
     def _side_to_move(self) -> int:
         state = self.batch.state[0]
         return int(state["opener"] + state["turn"]) % 2
@@ -115,6 +126,6 @@ bargaining_aec = BargainingAEC
 """PettingZoo's way to name an environment."""
 
 
-def bargaining_parallel(scenario: str | None = None, render_mode: str | None = None, **options: Any) -> Any:
+def bargaining_parallel(scenario: str | None = None, render_mode: str | None = None, utterances: str | None = None, **options: Any) -> Any:
     """The two-player game with both players' actions at once; `infos[player]["active_agent"]` names the one that will be read."""
-    return turn_based_aec_to_parallel(BargainingAEC(scenario, render_mode, **options))
+    return turn_based_aec_to_parallel(BargainingAEC(scenario, render_mode, utterances, **options))

@@ -23,12 +23,13 @@ from edgeworth.envs.negotiation_spaces import (
     table_of,
 )
 from edgeworth.envs.options import RENDER_MODES, checked_render_mode
+from edgeworth.envs.spoken import Spoken
 from edgeworth.errors import IllegalAction
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, context_of, triple_of
 from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.state import VIEW
-from edgeworth.games.bargaining.vocabulary import Outcome
+from edgeworth.games.bargaining.vocabulary import Outcome, Side
 from edgeworth.seeding import checked_seed
 
 
@@ -37,9 +38,10 @@ class NegotiationEnv(gymnasium.Env[Any, Any]):
 
     metadata = {"render_modes": RENDER_MODES, "render_fps": 1}  # noqa: RUF012 - Gymnasium's own way
 
-    def __init__(self, scenario: str | None = None, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(self, scenario: str | None = None, render_mode: str | None = None, utterances: str | None = None, **options: Any) -> None:
         self.config = BargainingConfig.from_options(scenario, **options)
         self.batch = BargainingBatch(self.config, 1)
+        self.spoken = None if utterances is None else Spoken(utterances, self.batch)
         self.render_mode = checked_render_mode(render_mode)
         self.observation_space: spaces.Space[Any] = observation_space(self.config, self.batch.max_count)
         self.action_space: spaces.Space[Any] = action_space(self.batch)
@@ -48,21 +50,14 @@ class NegotiationEnv(gymnasium.Env[Any, Any]):
         """Begin the seed's first episode, or without a seed the next one."""
         begin_episodes(self.batch, None if seed is None else checked_seed(seed), options)
         super().reset(seed=seed)
+        if self.spoken is not None:
+            self.spoken.begin()
         row = self.batch.views[0].copy()
         return self._observation(row), self._info(row)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Make the agent's move, and the partner's reply."""
-        try:
-            act, share = action["act_type"], action["oA"]
-        except (KeyError, TypeError, IndexError) as error:
-            raise IllegalAction(f"The action is {action!r}; expected a mapping with act_type and oA.", "action_shape") from error
-        try:
-            self.batch.step(np.array([checked_act(act)], np.int64), np.array([checked_share(share)], np.int64))
-        except OverflowError as error:
-            raise IllegalAction(
-                f"act_type is {act!r} and oA {share!r}; expected 0 to 4, and shares within the pool.", "out_of_range"
-            ) from error
+        self.batch.step(*self._acts_and_shares(action))
         row, report = self.batch.views[0].copy(), self.batch.reports[0]
         info, outcome = self._info(row), Outcome(report["outcome"])
         if outcome != Outcome.ONGOING:
@@ -70,6 +65,21 @@ class NegotiationEnv(gymnasium.Env[Any, Any]):
             info["partner_reward"] = float(report["partner_reward"])
             info["deal"] = triple_of(report["deal"]) if outcome.is_deal else None
         return self._observation(row), float(report["reward"]), outcome != Outcome.ONGOING, False, info
+
+    def _acts_and_shares(self, action: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """An action, or a sentence where the environment has words, as the rules take it."""
+        if isinstance(action, str) and self.spoken is not None:
+            return self.spoken.action(action, Side.AGENT)
+        try:
+            act, share = action["act_type"], action["oA"]
+        except (KeyError, TypeError, IndexError) as error:
+            raise IllegalAction(f"The action is {action!r}; expected a mapping with act_type and oA.", "action_shape") from error
+        try:
+            return np.array([checked_act(act)], np.int64), np.array([checked_share(share)], np.int64)
+        except OverflowError as error:
+            raise IllegalAction(
+                f"act_type is {act!r} and oA {share!r}; expected 0 to 4, and shares within the pool.", "out_of_range"
+            ) from error
 
     def render(self) -> str | None:
         """The negotiation as a table of text."""
@@ -87,7 +97,9 @@ class NegotiationEnv(gymnasium.Env[Any, Any]):
         return observation_of(row, self.config.normalize)
 
     def _info(self, row: NDArray[np.int32]) -> dict[str, Any]:
+        words = {} if self.spoken is None else {"utterances": self.spoken.utterances()}
         return {
+            **words,
             "action_mask": self.batch.masks[0].copy(),
             "oA_max": row[VIEW["counts"]].copy(),
             "partner_has_spoken": bool(row[VIEW["partner_has_spoken"]]),

@@ -28,7 +28,7 @@ from edgeworth.envs.negotiation_spaces import (
     table_of,
 )
 from edgeworth.envs.options import RENDER_MODES, checked_autoreset_mode, checked_render_mode, checked_reset_mask
-from edgeworth.errors import IllegalAction
+from edgeworth.errors import IllegalAction, InvalidOption
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import Context, context_of
@@ -53,11 +53,16 @@ class NegotiationVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         scenario: str | None = None,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        utterances: str | None = None,
         **options: Any,
     ) -> None:
         self.autoreset_mode = checked_autoreset_mode(autoreset_mode)
         self._autoreset = RULE_OF_MODE[self.autoreset_mode]
         self.metadata = {"render_modes": RENDER_MODES, "autoreset_mode": self.autoreset_mode}
+        if utterances is not None:
+            raise InvalidOption(
+                'utterances belong to single environments; use make_vec(..., vectorization_mode="sync") for several of those.'
+            )
         self.config = BargainingConfig.from_options(scenario, **options)
         self.batch = BargainingBatch(self.config, num_envs, keeps_histories=True)
         self.num_envs = num_envs

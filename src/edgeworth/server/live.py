@@ -17,6 +17,7 @@ import numpy as np
 
 from edgeworth import catalog
 from edgeworth.config import AuctionConfig, BargainingConfig, scenario_names
+from edgeworth.dialogues.sentences import TONES
 from edgeworth.envs.daedalus_spaces import action_from
 from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.envs.negotiation import NegotiationEnv
@@ -29,7 +30,11 @@ from edgeworth.games.bargaining.contexts import CONTEXT_KEYS
 from edgeworth.seeding import checked_seed, fresh_seed
 
 AUCTION_OPTIONS = ("stage", "mix", "n_agents", "episode_length", "model", "freeze")
-BARGAINING_OPTIONS = ("scenario", *(field.name for field in dataclasses.fields(BargainingConfig) if field.name != "context_options"))
+BARGAINING_OPTIONS = (
+    "scenario",
+    "utterances",
+    *(field.name for field in dataclasses.fields(BargainingConfig) if field.name != "context_options"),
+)
 NAMED_CONTEXTS = ("lewis", "uniform")
 """Sources that need no file."""
 LONGEST_EPISODE = 1_000
@@ -170,8 +175,10 @@ class LiveBargaining(Live):
         return {name: plain(value) for name, value in self._seen.items()}
 
     def info(self) -> dict[str, Any]:
-        info = {name: plain(value) for name, value in self._info.items() if name != "history"}
+        info = {name: plain(value) for name, value in self._info.items() if name not in ("history", "utterances")}
         info["history"] = [{"side": side, "act": act, "share": share} for side, act, share in self._info["history"]]
+        if "utterances" in self._info:
+            info["utterances"] = [said._asdict() for said in self._info["utterances"]]
         if self.steps:
             info["components"] = self.env.batch.reward_parts()
         if self.truth:
@@ -237,6 +244,8 @@ def _check_bargaining(options: dict[str, Any]) -> None:
         raise UnknownName("scenario", options["scenario"], scenario_names())
     if options.get("partner", "heuristic") not in catalog.names("partner"):
         raise UnknownName("partner", options["partner"], catalog.names("partner"))
+    if options.get("utterances", TONES[0]) not in TONES:
+        raise UnknownName("tone of utterances", options["utterances"], TONES)
     refuse_files(options.get("partner_options", {}), "partner_options")
 
 

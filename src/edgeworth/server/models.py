@@ -11,6 +11,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, WithJsonSchema, create_model
 
 from edgeworth.config import BIDDER_RANGE, TURN_RANGE
+from edgeworth.dialogues.sentences import TONES
 from edgeworth.games.auction.action import CHOICES, FLAGS, DaedalusAction
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.server.live import LONGEST_EPISODE, NAMED_CONTEXTS
@@ -98,6 +99,7 @@ class BargainingReset(Reset):
         Any, option("array", "What no deal pays each side.", items={"type": "number", "minimum": 0, "maximum": 1}, minItems=2, maxItems=2)
     ] = None
     insist_price: Annotated[Any, option("number", "Points that an INSIST costs.", minimum=0, maximum=1e6)] = None
+    utterances: Annotated[Any, option("string", "Put what both sides say into `info.utterances`, in this tone.", enum=list(TONES))] = None
     counts: Annotated[Any, option("array", "The pool, with both utilities.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
     my_utilities: Annotated[Any, option("array", "Your utilities.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
     partner_utilities: Annotated[Any, option("array", "Your partner's.", items={"type": "integer"}, minItems=3, maxItems=3)] = None
