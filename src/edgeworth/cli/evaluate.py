@@ -51,7 +51,7 @@ Sampled = Annotated[bool, typer.Option("--sampled", help="Sample a learned agent
 
 def evaluate_command(
     agent: Annotated[list[str], typer.Option("--agent", "-a", help="Negotiator by name, run folder or checkpoint; repeat for several.")],
-    scenario: options.Scenario = "classic",
+    scenario: options.AgentsScenario = None,
     partner: options.Partner = None,
     settings: options.Settings = None,
     episodes: NumberOfEpisodes = 20_000,
@@ -67,21 +67,22 @@ def evaluate_command(
     """Measure how well negotiators play.
 
     Reported are the reward, the score between random play (0) and the best blind plan (1), deals and their efficiency, each with its 95 %
-    interval. With --exact there is no sampling error: agents that draw nothing play the game's whole population of contexts.
+    interval. With --exact there is no sampling error: agents that draw nothing play the game's whole population of contexts. A run or
+    checkpoint plays the game it was trained in, and the others with it, unless --scenario names one.
 
     Example: edgeworth evaluate --agent learned --scenario classic --episodes 20000
 
     Example: edgeworth evaluate --agent learned --agent bayes --scenario lewis --exact
 
-    Example: edgeworth evaluate --agent runs/mine --agent bayes --agent agree_first --scenario lewis --episodes 2000 --figure scores.png
+    Example: edgeworth evaluate --agent runs/mine --agent bayes --agent agree_first --episodes 2000 --figure scores.png
     """
-    config = options.game_config(scenario, partner, settings)
+    name, config = options.game_of_agents(agent, scenario, partner, settings)
     if exact:
-        result = _exact_result(scenario, config, _agents(agent, sampled, hint))
+        result = _exact_result(name, config, _agents(agent, sampled, hint))
     else:
         ends, found = _play(config, agent, sampled, hint, episodes, yardstick_episodes, seed)
-        measures = [asdict(measured(name, config, one, ends)) for name, one in found.items()]
-        result = {**_head(scenario, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": measures}
+        measures = [asdict(measured(player, config, one, ends)) for player, one in found.items()]
+        result = {**_head(name, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": measures}
     rows = result["agents"]
     drawer = "edgeworth.evaluation.bargaining_figures:draw_scores"
     deliver(result, _page(result, [(row["agent"], row) for row in rows]), as_json, out_file, figure, drawer, result["notes"])
@@ -90,7 +91,7 @@ def evaluate_command(
 def compare_command(
     first: Annotated[str, typer.Argument(help="Negotiator by name, run folder or checkpoint.")],
     second: Annotated[str, typer.Argument(help="The negotiator to compare it with.")],
-    scenario: options.Scenario = "classic",
+    scenario: options.AgentsScenario = None,
     partner: options.Partner = None,
     settings: options.Settings = None,
     episodes: NumberOfEpisodes = 20_000,
@@ -102,15 +103,16 @@ def compare_command(
 ) -> None:
     """Compare two negotiators on the same episodes.
 
-    Reported are the paired differences, first less second, with their 95 % intervals.
+    Reported are the paired differences, first less second, with their 95 % intervals. A run or checkpoint plays the game it was trained in,
+    unless --scenario names one.
 
     Example: edgeworth compare learned agree_first --scenario classic --episodes 5000
     """
-    config = options.game_config(scenario, partner, settings)
+    name, config = options.game_of_agents([first, second], scenario, partner, settings)
     ends, found = _play(config, [first, second], sampled, None, episodes, yardstick_episodes, seed)
     one, other = found[first], found[second]
     difference = asdict(compared(measured(first, config, one, ends), measured(second, config, other, ends), one, other))
-    result = {**_head(scenario, config, episodes, ends, seed), **difference}
+    result = {**_head(name, config, episodes, ends, seed), **difference}
     columns = [(first, difference["first"]), (second, difference["second"]), ("difference", difference)]
     better = f"{first} earned more in {difference['better']:.1%} of the episodes and less in {difference['worse']:.1%}."
     deliver(result, _page(result, columns, better), as_json, out_file, notes=result["notes"])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import yaml
 
+from edgeworth import catalog
 from edgeworth.cli.console import say
-from edgeworth.config import AuctionConfig, BargainingConfig
+from edgeworth.config import AuctionConfig, BargainingConfig, scenario_names
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.games.bargaining.contexts import Triple, checked_triple
 
@@ -33,6 +35,10 @@ CORES = os.cpu_count() or 1
 
 Scenario = Annotated[
     str, typer.Option("--scenario", "-s", help="Scenario by name (classic, one_shot, discounted, walkaway, lewis, …) or YAML file.")
+]
+AgentsScenario = Annotated[
+    str | None,
+    typer.Option("--scenario", "-s", help="Scenario by name or YAML file. Default: that of the run's training, else classic."),
 ]
 Scenarios = Annotated[
     list[str] | None, typer.Option("--scenario", "-s", help="Scenario by name or YAML file; repeat for several. Default: all named ones.")
@@ -95,6 +101,40 @@ def game_config(scenario: str, partner: str | None, settings: list[str] | None) 
     """The options of a scenario, changed by flags."""
     options: dict[str, Any] = {} if partner is None else {"partner": partner}
     return BargainingConfig.from_options(scenario, **changed(options, settings, "discount=0.9"))
+
+
+def game_of_agents(
+    agents: Sequence[str], scenario: str | None, partner: str | None, settings: list[str] | None
+) -> tuple[str, BargainingConfig]:
+    """The game in which negotiators are measured, and its name.
+
+    Without a scenario it is the one that the run or checkpoint among them was trained in; with neither it is `classic`.
+    """
+    own = {} if scenario is not None else {name: _trained_in(name) for name in agents if _is_path(name)}
+    if not own:
+        scenario = scenario or "classic"
+        return scenario, game_config(scenario, partner, settings)
+    (first, game), *others = own.items()
+    for name, other in others:
+        if other != game:
+            raise InvalidOption(f"{first} and {name} were trained in different games; name the one to play with --scenario.")
+    options = dict(game) if partner in (None, game["partner"]) else {**game, "partner": partner, "partner_options": {}}
+    config = BargainingConfig.from_options(**changed(options, settings, "discount=0.9"))
+    known = [name for name in scenario_names() if vars(BargainingConfig.from_options(name)) == vars(config)]
+    found = known[0] if known else f"the game of {first}"
+    say(f"Playing the game that {first} was trained in: {found if known else 'no named scenario'}, partner {config.partner}.")
+    return found, config
+
+
+def _is_path(agent: str) -> bool:
+    return agent not in catalog.names("negotiator") and ("/" in agent or Path(agent).exists())
+
+
+def _trained_in(path: str) -> dict[str, Any]:
+    """The options of the game that the network behind a path was trained in."""
+    from edgeworth.agents.trained_network import read_network
+
+    return dict(read_network(path).facts["env"])
 
 
 def auction_config(
