@@ -25,7 +25,7 @@ demo: $(WARM)  ## play a commented bargaining episode and one step of a market
 	@$(BIN)/edgeworth market --stage 4 --steps 1
 
 test: $(WARM) check  ## lint, type checks and the quick test suite
-	@echo "edgeworth: running the tests in $(PROCESSES) processes (PROCESSES=… for another number); five to eight minutes."
+	@echo "edgeworth: running the tests in $(PROCESSES) processes (PROCESSES=… for another number); eight to twelve minutes."
 	@$(BIN)/python -m pytest -q -m "not slow" -n $(PROCESSES) --dist loadfile --durations 10
 
 slow: $(WARM)  ## the slow tests: whole learning runs, a million mechanisms, long runs of every partner

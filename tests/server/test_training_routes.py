@@ -73,7 +73,16 @@ def test_only_our_presets_in_bounded_sizes_are_trained(tmp_path: Path, changes: 
         assert client.get("/trainings").json()["current"] is None
 
 
-@pytest.mark.parametrize("reach", [{"tokens": (("alice", "a-token"),)}, {"insecure": True}, {"host": "0.0.0.0", "insecure": True}])
+@pytest.mark.parametrize(
+    "reach",
+    [
+        {"tokens": (("alice", "a-token"),)},
+        {"insecure": True},
+        {"host": "0.0.0.0", "insecure": True},
+        {"root_path": "/lab"},
+        {"hosts": ("lab",)},
+    ],
+)
 def test_a_server_for_others_trains_nothing(tmp_path: Path, reach: dict[str, Any]) -> None:
     with client_of(settings_in(tmp_path, runs=str(tmp_path / "runs"), **reach)) as client:
         client.headers["authorization"] = "Bearer a-token"

@@ -1,7 +1,7 @@
 """A short training run that the server starts: one at a time, from our own settings, as a child process, written into the folder of runs.
 
 It is `edgeworth train` with a configuration of ours and a bounded number of moves; no client names a file or a command. Only a server for
-its own machine does that: without tokens, and on a loopback address.
+its own machine does that: without tokens, on a loopback address, and without the name or path of a proxy.
 
 The child holds a lock on a file in the folder of runs for as long as it lives. So there is one training among all workers, and a server
 that is killed and started again sees, and can cancel, what the former one started. A server that stops cancels its training, which saves.
@@ -45,13 +45,14 @@ class Training:
 
     def __init__(self, settings: ServerSettings) -> None:
         self.folder = Path(settings.runs)
-        self.local = sys.platform != "win32" and is_loopback(settings.host) and not settings.tokens and not settings.insecure
+        shared = settings.tokens or settings.insecure or settings.hosts or settings.root_path
+        self.local = sys.platform != "win32" and is_loopback(settings.host) and not shared
         self._child: subprocess.Popen[bytes] | None = None
         self._watcher: threading.Thread | None = None
 
     def overview(self) -> dict[str, Any]:
         """What can be started, and what was started last."""
-        why = None if self.local else "This server is not for its own machine only (it has tokens, or others can reach it)."
+        why = None if self.local else "This server is not for its own machine only (it has tokens, or a proxy or others can reach it)."
         presets = [{"name": name, "what": what} for name, what in PRESETS.items()]
         return {"available": self.local, "why": why, "presets": presets, "most_steps": MOST_STEPS, "current": self.current()}
 
@@ -98,7 +99,9 @@ class Training:
 
     def _refuse_elsewhere(self) -> None:
         if not self.local:
-            message = "Training can be started only on a server for its own machine: without tokens, on a loopback address."
+            message = (
+                "Training can be started only on a server for its own machine: without tokens, on a loopback address, without a proxy."
+            )
             raise Refused(403, "not_local", message, "Start `edgeworth serve` on your own machine, or use `edgeworth train`.")
 
     def _begin(self, request: TrainingRequest, lock: IO[bytes]) -> dict[str, Any]:

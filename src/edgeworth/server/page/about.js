@@ -4,6 +4,7 @@
 
 import { address } from "./api.js";
 import { h } from "./dom.js";
+import { hashOf } from "./link.js";
 
 /** Links to everything else, and both games from a terminal. */
 export function aboutScreen(main, params, catalog) {
@@ -15,10 +16,10 @@ export function aboutScreen(main, params, catalog) {
       h("section", { class: "panel" },
         h("h2", {}, "Elsewhere on it"),
         h("ul", { class: "plain" },
-          link("blog.md", "What this lab is, and what has been found in it"), link("plots/", "Figures of finished runs"),
+          h("li", {}, h("a", { href: hashOf("results", { study: "blog" }) }, "What this lab is, and what has been found in it")), link("plots/", "Figures of finished runs"),
           link("api/designers", "Designers that can be asked for a mechanism"), link("openapi.json", "Every route, as an OpenAPI document"),
           link("health", "Health"), link("ready", "Readiness"), link("metrics", "Metrics")),
-        h("p", { class: "small quiet" }, "With tokens, these links answer only to requests that carry one.")),
+        h("p", { class: "small quiet" }, "With tokens, all but the first of these links answer only to requests that carry one.")),
       h("section", { class: "panel" },
         h("h2", {}, "From a terminal"),
         h("p", {}, "A negotiation in two requests:"),

@@ -50,7 +50,7 @@ export function resultsScreen(main, params) {
 }
 
 function nothing() {
-  return h("div", { class: "panel" }, h("p", {}, "This server has no results to show. They are files in the folder that it was started with, and an installed package has none. In a checkout, `edgeworth serve` finds them; elsewhere, compute the first and say where they are:".replaceAll("`", "")),
+  return h("div", { class: "panel" }, h("p", {}, "This server has no results to show. They are files in the folder that it was told to show, and an installed package has none. Compute the first, and say where they are:"),
     h("pre", {}, "edgeworth yardstick --seed 0 --out results/yardstick_bargaining.json\nedgeworth serve --results results"));
 }
 
