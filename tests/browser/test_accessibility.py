@@ -47,6 +47,7 @@ SCREENS: dict[str, tuple[str, str, Callable[[Any], None]]] = {
     "market with the rules": (f"/#/market?stage=4&seed=8&reveal=1&steps={RIGGED}~{RIGGED}", ".ladder", click(".handle", ".mechanism")),
     "runs": ("/#/runs", ".run-figures .lane", nothing),
     "results": ("/#/results", ".axis", nothing),
+    "long study": ("/#/results?study=games%2Fauction", ".study img", nothing),
     "study": ("/#/results?study=tournament", ".study img", nothing),
 }
 

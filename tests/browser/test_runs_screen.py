@@ -66,3 +66,20 @@ def test_a_server_with_tokens_says_that_it_trains_nothing(browser: Any, tmp_path
         page.get_by_text("Training is started from a terminal instead").wait_for(timeout=PATIENCE)
         assert page.get_by_role("button", name="Start training").count() == 0
         page.context.close()
+
+
+def test_the_share_of_the_maximum_is_drawn_beside_its_yardsticks(browser: Any, tmp_path: Path) -> None:
+    for name, scenario in (("one", "lewis"), ("other", "classic")):
+        log = RunLog.begin(tmp_path / "runs" / name, {"env": {"scenario": scenario}}, "edgeworth train", with_tensorboard=False)
+        log.add({"steps": 10, "share_of_maximum": 0.5})
+        log.close()
+    results = Path(__file__).resolve().parents[2] / "results"
+    with served_in_thread(tmp_path, runs=str(tmp_path / "runs"), results=str(results)) as address:
+        page = browser.new_context(base_url=address).new_page()
+        page.goto("/#/runs?show=one")
+        page.locator(".run-figures .yardstick").first.wait_for(timeout=PATIENCE)
+        assert page.locator(".run-figures .yardstick").all_text_contents() == ["random 0.208", "best blind plan 0.838"]
+        page.get_by_label("other").check()
+        page.get_by_text("other: 1 line").wait_for(timeout=PATIENCE)
+        assert page.locator(".run-figures .yardstick").count() == 0  # the runs play different games
+        page.context.close()

@@ -15,6 +15,9 @@ const STEP = "steps";
 const FIRST = ["reward", "share_of_maximum", "composite", "deal_rate", "approx_kl", "kl", "entropy", "episode_length"];
 const FIRST_FIGURES = 8;
 const UNDRAWN = new Set([STEP, "iteration", "epochs", "updates", "seconds", "cpu_seconds"]);
+/** The column that yardsticks are known for, and those that are drawn: row of the results, and words. */
+const SHARE = "share_of_maximum";
+const MARKS = [["random", "random"], ["bayes", "best blind plan"]];
 const WIDTH = 360;
 const HEIGHT = 170;
 const LEFT = 48;
@@ -29,6 +32,7 @@ export function runsScreen(main, params, catalog) {
   let histories = {};
   let timer = null;
   let gone = false;
+  let yardsticks = null;
   const training = new TrainingPanel(catalog, begun, (name) => histories[name]);
 
   /** Show a run that was started here beside those that are shown. */
@@ -72,7 +76,7 @@ export function runsScreen(main, params, catalog) {
     columns.sort((one, other) => rank(one) - rank(other));
     const open = new Set([...figures.querySelectorAll("details[open] > summary")].map((summary) => summary.dataset.key));
     const folded = (key, title, ...inside) => h("details", { open: open.has(key) }, h("summary", { "data-key": key }, title), inside);
-    const drawn = (some) => h("div", { class: "grid-figures" }, some.map((column) => figure(column, shown)));
+    const drawn = (some) => h("div", { class: "grid-figures" }, some.map((column) => figure(column, shown, column === SHARE ? marks(shown, yardsticks) : [])));
     show(figures, shown.length ? h("p", { class: "small" }, shown.map(({ name, total }, place) => h("span", { class: `key lane-${place}` }, `${"●■▲◆"[place]} ${name}: ${total} line${total === 1 ? "" : "s"} `))) : null,
       drawn(columns.slice(0, FIRST_FIGURES)), columns.length > FIRST_FIGURES ? folded("more", "All other metrics", drawn(columns.slice(FIRST_FIGURES))) : null,
       shown.map(({ name, settings }) => folded(`settings-${name}`, `Settings of ${name}`, h("pre", {}, JSON.stringify(settings, null, 1)))));
@@ -81,6 +85,7 @@ export function runsScreen(main, params, catalog) {
   main.append(h("h1", {}, "Runs"), h("p", { class: "quiet" }, `What was trained on this machine; up to ${MOST} runs side by side. Curves grow while a run trains.`), training.element, list, figures);
   show(list, h("p", { class: "waiting", role: "status" }, "Looking for runs …"));
   look();
+  get("results").then(({ tables }) => (yardsticks = tables.find(({ name }) => name === "negotiators")), () => {}); // curves are drawn without them too
   return { follow: (given) => ((chosen = names(given)), look()), leave: () => ((gone = true), clearTimeout(timer)) };
 }
 
@@ -88,10 +93,18 @@ function names(params) {
   return (params.show ?? "").split(",").filter(Boolean).slice(0, MOST);
 }
 
-function figure(column, shown) {
+/** The yardsticks of the scenario that all these runs play; none where they play different ones. */
+function marks(shown, table) {
+  const scenarios = new Set(shown.map(({ settings }) => settings.env?.scenario));
+  const place = table && scenarios.size === 1 ? table.columns.indexOf([...scenarios][0]) : -1;
+  return MARKS.map(([name, words]) => ({ words, value: table?.rows.find((row) => row.name === name)?.cells[place]?.value })).filter(({ value }) => value !== undefined);
+}
+
+function figure(column, shown, yardsticks) {
   const points = shown.map(({ lines }) => lines.filter((line) => typeof line[column] === "number").map((line) => [line[STEP] ?? 0, line[column]]));
   const all = points.flat();
-  const [low, high] = [Math.min(...all.map(([, value]) => value)), Math.max(...all.map(([, value]) => value))];
+  const values = [...all.map(([, value]) => value), ...yardsticks.map(({ value }) => value)];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
   const last = Math.max(1, ...all.map(([step]) => step));
   const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 10);
   const y = (value) => FLOOR - ((value - low) / (high - low || 1)) * (FLOOR - 12);
@@ -99,6 +112,7 @@ function figure(column, shown) {
   return h("figure", {}, h("figcaption", { class: "small" }, h("strong", {}, column.replaceAll("_", " "))),
     svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lanes", role: "img", "aria-label": `${column}: ${points.map((line, place) => `${shown[place].name} ends at ${line.length ? words(line.at(-1)[1]) : "nothing"}`).join("; ")}` },
       [low, high].map((value) => [svg("path", { class: "grid", d: `M${LEFT} ${y(value)}H${WIDTH - 10}` }), svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, words(value))]),
+      yardsticks.map(({ words: name, value }) => svg("g", { class: "yardstick" }, svg("path", { d: `M${LEFT} ${y(value)}H${WIDTH - 10}` }), svg("text", { x: WIDTH - 10, y: y(value) + (y(value) < FLOOR / 2 ? 28 : -5), "text-anchor": "end" }, `${name} ${words(value)}`))),
       svg("text", { x: LEFT, y: FLOOR + 18 }, "0"), svg("text", { x: WIDTH - 10, y: FLOOR + 18, "text-anchor": "end" }, `${last.toLocaleString("en")} steps`),
       points.map((line, place) => svg("g", { class: `lane-${place}` }, svg("polyline", { class: "lane", points: line.map(([step, value]) => `${x(step).toFixed(1)},${y(value).toFixed(1)}`).join(" ") })))));
 }
