@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -118,7 +119,7 @@ class Training:
                 pass_fds=[lock.fileno()],
                 env={**os.environ, "OMP_NUM_THREADS": "1"},
             )
-        facts = {"name": name, **request.model_dump(), "command": " ".join(["edgeworth", *words]), "pid": child.pid, "began": time.time()}
+        facts = {"name": name, **request.model_dump(), "command": shlex.join(["edgeworth", *words]), "pid": child.pid, "began": time.time()}
         state = {**facts, "status": "running", "cancelled": False, "message": None}
         write_json(self.folder / STATE, state)
         self._child, self._watcher = child, threading.Thread(target=self._watch, args=(child, state), daemon=True)
