@@ -291,20 +291,16 @@ def evidence_table(result: dict[str, Any]) -> str:
 
 
 def phenomena_table(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """Sentences read right by phenomenon, before the rules were mended and since; and what became of the others."""
-    names = {"held_out_utterances": "held out", "fresh_utterances": "fresh"}
-    lines = ["| phenomenon | " + " | ".join(f"{name}: n | before | now | asked back | misread" for name in names.values()) + " |"]
-    lines.append("|---" * (5 * len(names) + 1) + "|")
-    for phenomenon in after["held_out_utterances"]["by_phenomenon"]:
-        cells = []
-        for name in names:
-            old, new = (found[name]["by_phenomenon"][phenomenon] for found in (before, after))
-            cells += [new["n"], old["right"], new["right"], new["asked"], new["misread"]]
-        lines.append(f"| {phenomenon} | " + " | ".join(str(n) for n in cells) + " |")
-    shares = [
-        f"{after[n]['utterances']} | {before[n]['accuracy']['value']:.3f} | **{after[n]['accuracy']['value']:.3f}** | | " for n in names
-    ]
-    return "\n".join([*lines, "| all (share) | " + " | ".join(shares) + "|"])
+    """Sentences outside development by phenomenon: read right before the rules were mended and now, and what became of the others."""
+    files = [name for name in after if name != "development_utterances"]
+    lines = ["| phenomenon | sentences | right before | right now | asked back | misread |", "|---" * 6 + "|"]
+    for phenomenon in after[files[0]]["by_phenomenon"]:
+        old, new = ([found[name]["by_phenomenon"][phenomenon] for name in files] for found in (before, after))
+        counts = [
+            sum(row[key] for row in rows) for rows, key in ((new, "n"), (old, "right"), (new, "right"), (new, "asked"), (new, "misread"))
+        ]
+        lines.append(f"| {phenomenon} | " + " | ".join(map(str, counts)) + " |")
+    return "\n".join(lines)
 
 
 def sureness_table(before: dict[str, Any], after: dict[str, Any]) -> str:

@@ -177,15 +177,15 @@ def test_what_could_mean_several_things_is_not_sure(text: str) -> None:
 
 
 def test_an_unknown_word_or_a_negation_makes_a_reading_less_sure() -> None:
-    plain, odd, negated = (reading(f"{word} i want the book") for word in ("well", "gadzooks", "no"))
+    plain, odd, negated = (reading(f"{word} i want the book and you get the rest") for word in ("well", "gadzooks", "no"))
     assert plain.confidence > 0.95 > odd.confidence and negated.confidence < 0.95
 
 
-@pytest.mark.parametrize("name", ["held_out_utterances", "fresh_utterances"])
-def test_sentences_outside_development_are_read_right_and_the_surest_of_them_nearly_always(name: str) -> None:
-    measured = measure_labelled(read_labelled(LABELLED.with_name(f"{name}.jsonl")))
-    assert measured["accuracy"]["value"] >= 0.90
-    assert measured["very_sure"]["value"] >= 0.95
+def test_sentences_outside_development_are_read_right_and_the_surest_of_them_nearly_always() -> None:
+    names = ("held_out", "fresh", "fresh_2", "fresh_3")
+    measured = measure_labelled([one for name in names for one in read_labelled(LABELLED.with_name(f"{name}_utterances.jsonl"))])
+    assert measured["utterances"] >= 700 and measured["accuracy"]["value"] >= 0.93
+    assert measured["very_sure"]["n"] >= 140 and measured["very_sure"]["value"] >= 0.95
 
 
 # Offers in the light of the talk

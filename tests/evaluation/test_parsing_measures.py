@@ -116,7 +116,8 @@ def test_labelled_utterances_are_counted_by_phenomenon_and_confidence(tmp_path: 
 
 
 def test_the_figure_of_reliability_says_how_often_the_surest_readings_are_right(tmp_path: Path) -> None:
-    path = write(tmp_path / "own.jsonl", '{"pool": [1, 2, 3], "say": "YOU: the hats for me", "act": "PROPOSE", "share": [0, 2, 0]}')
+    said = "YOU: the hats for me, the rest for you"
+    path = write(tmp_path / "own.jsonl", f'{{"pool": [1, 2, 3], "say": "{said}", "act": "PROPOSE", "share": [0, 2, 0]}}')
     result = {"labelled": {"own_utterances": measure_labelled(read_labelled(path))}}
     draw_reliability(result, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 0

@@ -34,7 +34,7 @@ PRONOUNS = frozenset(("them",))
 COUNTED_OTHERWISE = word_set("point points pts more times item items object objects things thing day way value worth additional other of")
 """After a number, these say that it does not count the items spoken of last."""
 NOT_BOTH = word_set("of sides us get win items things will would are can have give want need")
-NOT_COUNTING = word_set("worth value values valued score is are was that this no other / which")
+NOT_COUNTING = word_set("worth value values valued score is are was that this no not other / which")
 """Before a number, these say that it is a worth, or no number at all ("that one")."""
 
 
@@ -76,6 +76,8 @@ def _mentions_at(
         mentions, length = reader(words, at, pool, before)
         if mentions:
             return mentions, length
+    if last_item is None and words[at] == "all" and tuple(words[at + 1 : at + 3]) in (("of", "them"), ("of", "these"), ("of", "those")):
+        return [Mention(REST, 0, True)], 3
     return _pronoun(words, at, pool, last_item)
 
 
@@ -183,6 +185,8 @@ def _whole(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element
     if "/" in words[at] and words[at][0].isdigit() and (following, _word(words, at + 2)) == ("of", "everything"):
         parts = [count * Fraction(words[at]) for count in pool]
         return [Mention(item, int(n), True, n.denominator > 1) for item, n in enumerate(parts)], 3
+    if words[at] == "all" and following.isdigit() and _word(words, at + 2) in ("items", "things", "objects"):
+        return [Mention(REST, 0, True)], 3
     if words[at] == "all" and following in WHOLE_AFTER and not any(isinstance(e, Mention) for e in before[-1:]):
         return [Mention(REST, 0, True)], 1
     return [], 0

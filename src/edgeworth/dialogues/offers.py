@@ -61,6 +61,7 @@ class View:
 
 
 AMENDING = word_set("also too well add least additional addition another extra more instead throw toss include top (correct)")
+ADDING = word_set("also add throw toss top additionally")
 LIMITING = word_set("only just all")
 EARLIER = word_set("original originally initial initially first previous previously earlier")
 OFFER_WORDS = word_set("offer offers deal said proposal suggestion request suggested asked idea")
@@ -80,7 +81,7 @@ def offer_of(words: Sequence[str], claims: Sequence[Claim], view: View) -> Offer
     if items == {REST}:
         owners = view.theirs if claims[-1].owner == SPEAKER else view.mine
         return Offer(owners[-1] if owners else view.standing, Evidence.STANDING)
-    amends = len(items) == 1 and _amends(words, claims[-1], view.pool)
+    amends = (len(items) == 1 and _amends(words, claims[-1], view.pool)) or _adds(words, claims)
     if amends:
         plain = complete(claims, view.pool, view.standing, amends)
     if REST in items or not all(claim.loose for claim in claims):
@@ -177,6 +178,12 @@ def _amends(words: Sequence[str], claim: Claim, pool: Triple) -> bool:
     if AMENDING & set(words):
         return True
     return claim.exact and 0 < claim.units < pool[claim.item] and not LIMITING & set(words)
+
+
+def _adds(words: Sequence[str], claims: Sequence[Claim]) -> bool:
+    """Whether several types are asked for on top of the offer that stands: "if you also give me a book and a hat"."""
+    asked = all(claim.owner == SPEAKER and claim.item != REST and claim.units and not claim.weak for claim in claims)
+    return asked and bool(ADDING & set(words))
 
 
 def _distance(share: Triple, view: View) -> int:

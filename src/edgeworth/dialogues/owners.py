@@ -11,36 +11,27 @@ from dataclasses import replace
 
 from edgeworth.dialogues.claims import OTHER, SPEAKER, Claim, Correction, corrected, with_zeros_placed
 from edgeworth.dialogues.mentions import REST, Element, Mention
-from edgeworth.dialogues.remarks import SENTENCE_ENDS, opens_a_question, states_a_value
+from edgeworth.dialogues.remarks import SENTENCE_ENDS, is_liked, opens_a_question, states_a_value
 from edgeworth.dialogues.rewording import CANCEL, CORRECT, HALVE
-from edgeworth.dialogues.words import word_set
+from edgeworth.dialogues.verbs import (
+    ASKED_FOR,
+    CLAUSE_STARTS,
+    COMPARED,
+    EXCEPTIONS,
+    GERUNDS,
+    GIVES,
+    HELPERS,
+    LIKES,
+    NAMED_OFFER,
+    ORDERS_AFTER,
+    POINTS,
+    SPLITS,
+    TAKES,
+    VALUERS,
+    VALUES,
+    WISHES,
+)
 from edgeworth.games.bargaining.contexts import Triple
-
-WISHES = word_set("need want like love prefer wanted wants hoping hope interested crave desire require covet needed wish needs likes loves")
-TAKES = word_set(
-    "take have get keep taking getting keeping got grab hold accept choose pick use settle stick own receive gets takes keeps had having"
-    " go live"
-)
-GIVES = word_set(
-    "give giving gives offer offering offered leave leaving leaves cede ceding concede spare trade trading send lose sacrifice surrender"
-    " part gave toss throw"
-)
-VALUES = word_set("value care")
-POINTS = word_set("points point pts")
-VALUERS = word_set("i you we not really also do only mostly")
-"""What these say that they value is not asked for."""
-SPLITS = word_set("split share divide halve splitting sharing splits dividing half evenly")
-HELPERS = word_set("can could may will would should might to do must")
-CLAUSE_STARTS = frozenset(("if", "but", "then", "unless", "while"))
-EXCEPTIONS = frozenset(("but", "except", "besides", "minus", "bar", "save"))
-ORDERS_AFTER = frozenset((*SENTENCE_ENDS, "", ",", "and", "ok", "no", "yes", "then", "so"))
-"""After these words "give" and the like are an order to the other side."""
-COMPARED = frozenset(("without", "than", "instead", "versus", "vs", "over"))
-"""Items after these words are compared, not asked for."""
-ASKED_FOR = word_set("settle go hoping looking asking ask hope wait rooting take")
-"""Before "for", these words lead to what is wanted, not to what is paid."""
-NAMED_OFFER = word_set("my your our the an this that first final last new best")
-"""After these words "offer" is no verb."""
 
 
 def claims_of(elements: Sequence[Element], pool: Triple) -> list[Claim]:
@@ -65,7 +56,7 @@ class _OwnerReader:
     def _new_clause(self, subject: int | None) -> None:
         self.subject = subject
         self.owner: int | None = None
-        self.weak = self.negated = self.dropping = self.asking = self.halving = self.each = False
+        self.weak = self.negated = self.dropping = self.asking = self.halving = self.each = self.liking = False
         self.group = self.chunk = len(self.claims)
         self.excepted = None
 
@@ -85,6 +76,8 @@ class _OwnerReader:
     def _mention(self, at: int, mention: Mention) -> None:
         """Items go to whom the sentence names; "no hat" refuses one to the other side."""
         if self.asking or self.dropping or (self.owner is None and states_a_value(self.elements, at)):
+            return
+        if self.liking and is_liked(self.elements, at):
             return
         if self.weak and mention.item == REST:  # "you can't have everything" says nothing of who gets what
             return
@@ -135,7 +128,7 @@ class _OwnerReader:
             self._own(SPEAKER)
         elif word in COMPARED:
             self.dropping = True
-        elif opens_a_question(word, following):
+        elif opens_a_question(word, following, self._at(at + 2)):
             self.asking = True
         else:
             return False
@@ -158,6 +151,9 @@ class _OwnerReader:
             self._about(SPEAKER, following)
             self.each = word == "we" and following in ("each", "both")
         elif word == "you":
+            if before == "let" and self.negated:  # "i can't let you have the hats"
+                self.subject = OTHER
+                return True
             after_gift = before in GIVES and following not in HELPERS and following not in TAKES
             if not after_gift and before not in ("for", "to", "with", "thank", "tell", "thanks"):
                 self._about(OTHER, following)
@@ -234,10 +230,12 @@ class _OwnerReader:
         elif word in WISHES:
             wisher = SPEAKER if self.subject is None else self.subject
             self._own(1 - wisher if self.negated else wisher, weak=self.negated)
+            self.liking = word in LIKES and before not in HELPERS
         elif word == "have" and following == "to":
             self.subject = SPEAKER if self.subject is None else self.subject
         elif word in TAKES:
-            self._taking(self.subject if self.subject is not None else SPEAKER if before in HELPERS else OTHER)
+            taker = SPEAKER if before in HELPERS or (word in GERUNDS and before != "you") else OTHER
+            self._taking(taker if self.subject is None else self.subject)
 
     def _taking(self, taker: int) -> None:
         if self.negated and taker == SPEAKER:  # "i can't take just the balls" says nothing of who gets them
@@ -248,7 +246,7 @@ class _OwnerReader:
 
     def _own(self, side: int | None, weak: bool = False) -> None:
         """What is named next is for this side."""
-        self.owner, self.weak, self.dropping, self.halving = side, weak, False, False
+        self.owner, self.weak, self.dropping, self.halving, self.liking = side, weak, False, False, False
         self.group = self.chunk = len(self.claims)
 
     def _turn(self) -> None:

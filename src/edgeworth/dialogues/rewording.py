@@ -22,13 +22,14 @@ PLAIN_WORDS = {
     "everything": (
         "it all; all of it; all items; all the items; all of the items; every item; every single item; the lot; the whole lot; whole"
         " lot; the whole pool; whole pool; the entire pool; all the things; all things; the whole thing; all the stuff; all stuff; all"
-        " of the stuff; all of the things; every single thing; every thing; all of everything; each and every item"
+        " of the stuff; all of the things; every single thing; every thing; every 1 item; every 1 thing; all of everything; each and"
+        " every item; all of the above"
     ),
     "only": "nothing more; nothing else; that is all; nothing but; nothing except; nothing other than; none but",
     HALVE: (
         "50 / 50; 50 50; 50 , 50; even split; equal split; equal shares; equal parts; half and half; go halves; half for you; half"
         " for me; half of each; half each; halves; half of everything; split it down the middle; meet in the middle; go even; even"
-        " steven"
+        " steven; split evenly; split equally; divide evenly; divide equally; share equally; share evenly"
     ),
     "evenly": "in half; in halves; in 2; down the middle; equally; in equal parts; fair and square",
     CANCEL: (
@@ -37,14 +38,15 @@ PLAIN_WORDS = {
         " that"
     ),
     CORRECT: (
-        "no wait; no sorry; sorry no; let me rephrase; let me correct that; let me correct myself; hold on; wait no; i mean to say; i"
-        " mean; i meant to say; i meant; make that; make it; or rather; correction; oops; whoops; er; erm; on 2 thought; on second"
-        " thought; on second thoughts; my mistake; my bad; or better; no , wait"
+        "no wait; no sorry; sorry no; actually no; let me rephrase; let me correct that; let me correct myself; hold on; wait no; i"
+        " mean to say; i mean; i meant to say; i meant; make that; make it; or rather; correction; oops; whoops; er; erm; on 2"
+        " thought; on second thought; on second thoughts; my mistake; my bad; or better; no , wait"
     ),
     "agree": (
         "that will do; i am game; i am in; i am down; i am on board; we are good; i am good with; i am ok with; i am happy with;"
         " count me in; not be better; not be happier; no doubt; say less; say no more; shake on it; suits me; you got it; you have got"
-        " it; that is alright"
+        " it; that is alright; not see why not; how could i refuse; how could i say no; how can i say no; not say no to that; not say"
+        " no to this; not say no to it; not say no to your offer"
     ),
     "reject": (
         "get out of here; not enough; too little; too few; too many; are you kidding; you kidding; are you joking; you joking; be"
@@ -53,13 +55,22 @@ PLAIN_WORDS = {
         " happening; not going to happen; not cut it; not going to cut it; not a chance; no chance; dream on; in your dreams; not"
         " think so; hell no; no thanks; no thank you; not like that; not like this; not happy; not interested; not good; need more"
         " than that; want more than that; deserve more; deserve better; deserve something; make a better offer; offer me more; as if;"
-        " not do it for me; over my dead body; you trippin; you tripping"
+        " not do it for me; over my dead body; you trippin; you tripping; your kidding; rather walk; rather leave; rather have"
+        " nothing; rather get nothing"
+    ),
+    "want only": "not want nothing but; not want nothing except; not need nothing but; not need nothing except",
+    "perhaps": "not sure; not quite sure; not so sure",
+    "really": "are you sure; you sure",
+    "of each": "of every kind; of every type; of each kind; of each type; of every item; of each item",
+    "need": (
+        "not go lower than; not go below; not take less than; not accept less than; not settle for less than; not less than; no less"
+        " than; nothing less than; require at least"
     ),
     "can you": "can not you; could not you; would not you; why do not you; why not you",
     "i do not value": "i have no use for; i have no need for; i have no interest in; no use for; no need for; i am not interested in",
     "you get everything": "it is all yours; it is yours all of it",
     "i get everything": "it is all mine",
-    "split everything": "split it equally; split it evenly; split it in half; divide it equally; divide it evenly; share it equally",
+    "split everything": "split it equally; split it evenly; split it in half; divide it equally; divide it evenly",
     "no": "no no; no no no; nuh uh; uh uh",
     "refuse": "say no",
     "give me": "hook me up with; hit me up with; set me up with",

@@ -54,7 +54,7 @@ SPELLINGS = {
     "yeah": "yes", "yea": "yes", "yep": "yes", "yup": "yes", "ys": "yes", "nope": "no", "nah": "no", "naw": "no", "newp": "no",
     "hav": "have", "wil": "will", "wnt": "want", "bth": "both", "relly": "really", "realy": "really", "shuld": "should", "al": "all",
     "plese": "please", "yeppers": "yes", "gtfo": "reject", "tht": "that", "evrythng": "everything", "yr": "your",
-    "agre": "agree", "agred": "agreed",
+    "agre": "agree", "agee": "agree", "coolio": "cool", "agred": "agreed",
     "fosho": "sure", "onyl": "only", "mee": "me", "accpet": "accept",
     "kewl": "cool", "kool": "cool", "def": "definitely", "defo": "definitely", "yessir": "yes", "aye": "yes", "yas": "yes", "ofc": "sure",
     "aight": "ok", "ight": "ok", "kk": "ok", "ur": "your", "urs": "yours", "da": "the", "dat": "that", "dem": "them", "r": "are",
@@ -73,7 +73,7 @@ LONG_WORDS = (
 """Words in which a slip of one letter is mended."""
 SHORT_WORDS = word_set(
     "book hat hats ball the and you for not get can deal rest need give take keep have want like that with both fine sure okay good one"
-    " mine yours them each half some just leave offer take done yes"
+    " mine yours them each half some just leave offer take done yes two four five six"
 )
 """Words in which two neighbours swapped, or a letter doubled, are mended."""
 REAL_WORDS = word_set("tow fro won own nods butt loose felt mien booth thee noe")

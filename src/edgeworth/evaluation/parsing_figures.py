@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from edgeworth.dialogues.confidence import SURE
-from edgeworth.evaluation.figures import ACCENT, DOTTED, GREY, LIGHT, RUST, caption, panels, spread
+from edgeworth.evaluation.figures import ACCENT, DOTTED, GREEN, GREY, INK, LIGHT, RUST, caption, panels, spread
 from edgeworth.evaluation.labelled import VERY_SURE
 
-STYLES = ((ACCENT, "o"), (RUST, "s"), (GREY, "^"), (LIGHT, "D"))
+STYLES = ((ACCENT, "o"), (RUST, "s"), (GREEN, "D"), (INK, "v"), (GREY, "^"))
 """Colour and marker of each file of sentences, in the order in which they are given."""
-APART = 0.014
+APART = 0.009
 """How far the files are drawn beside each other."""
 
 
@@ -27,7 +27,7 @@ def draw_reliability(result: dict[str, Any], path: Path) -> None:
             counts = ", ".join(str(level["right"]["n"]) for level in measured["reliability"])
             label: str | None = f"{_short(name)}: {counts} readings"
             for level in measured["reliability"]:
-                at, share = level["confidence"] + APART * (n - 1), level["right"]
+                at, share = level["confidence"] + APART * (n - 2), level["right"]
                 axes.errorbar(at, share["value"], yerr=spread(share), fmt=marker, color=colour, ms=6, capsize=3, label=label)
                 label = None  # once per file
         axes.set(xlabel="confidence of the reading (mean of its band)", ylabel="share of readings that are right", xlim=(0.45, 1.01))
