@@ -89,10 +89,17 @@ def test_both_algorithms_run_with_every_hint(called: Called, tmp_path: Path, alg
 @pytest.mark.parametrize("algo", ["ppo", "reinforce"])
 def test_training_with_the_hints_of_a_language_model_needs_no_network(called: Called, tmp_path: Path, algo: str) -> None:
     words = ("--algo", algo, "--hint", "llm", "--scenario", "one_shot", "--steps", "32", "--out", str(tmp_path / "run"), *TINY)
-    run = called("train", *words, "--set", f"{algo}.num_envs=4", "--set", f"{algo}.rollout=4", "--set", f"{algo}.minibatch=8")
+    sizes = (f"{algo}.num_envs=4", f"{algo}.rollout=4", f"{algo}.minibatch=8", f"logging.output_dir={tmp_path}")
+    run = called("train", *words, *(word for size in sizes for word in ("--set", size)))
     assert run.status == 0, run.err
+    assert (tmp_path / "hint_replies.sqlite").is_file()
     last = read_history(tmp_path / "run")[-1]
     assert int(last["hint_given"]) > 0 and "pocket" in str(last["hint_model"])
+
+
+def test_a_run_shorter_than_an_iteration_says_how_many_moves_it_makes(called: Called, tmp_path: Path) -> None:
+    run = called("train", "--steps", "500", "--out", str(tmp_path / "run"))
+    assert "so that it makes 8,192 instead of 500; set ppo.rollout" in " ".join(run.err.split())
 
 
 def test_a_run_is_continued_with_its_own_settings(called: Called, tmp_path: Path) -> None:
@@ -113,7 +120,8 @@ def test_a_run_that_was_extended_is_continued_as_far_as_it_was_to_go(
     called("train", "--steps", "128", "--out", str(folder), *TINY)
     with monkeypatch.context() as impatient:
         impatient.setattr(Run, "train", interrupted)
-        assert "Saved; continue with" in called("train", "--out", str(folder), "--resume", "--steps", "512").err
+        stopped = called("train", "--out", str(folder), "--resume", "--steps", "512").err
+        assert "holds the run up to step 256; continue with" in " ".join(stopped.split())
     assert "Continuing in" in called("train", "--out", str(folder), "--resume").err
     assert read_checkpoint(folder / "checkpoints" / "last").facts["steps"] == 512
     again = called("train", "--out", str(folder), "--resume")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from edgeworth.agents.negotiators.exact import Bayes as BayesNegotiator
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.agents.questions import ask_once
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import InvalidOption
+from edgeworth.errors import EdgeworthError, FallbackUsed, InvalidOption
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -152,6 +153,20 @@ def test_an_expert_without_a_checkpoint_is_the_one_in_the_box() -> None:
     hints = expert.give(batch, everybody(batch))
     acts, shares = Bundled().choose(batch)
     assert hints.acts.tolist() == acts.tolist() and (hints.shares == shares).all() and expert.counters == {"expert": "bundled: classic"}
+
+
+def test_where_no_expert_knows_the_game_the_greedy_rule_stands_in_and_says_so() -> None:
+    batch, expert = begun(5, max_count=7), Expert()
+    with pytest.warns(FallbackUsed, match="No bundled expert knows pools with up to 7 units.*greedy rule, to ask for everything"):
+        expert.check(batch)
+    hints = expert.give(batch, everybody(batch))
+    assert hints.acts.tolist() == [Act.PROPOSE] * 5 and (hints.shares == batch.views[:, 0:3]).all()
+    assert expert.counters == {"expert": "greedy rule"}
+
+
+def test_an_expert_that_was_named_and_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(EdgeworthError, match="nowhere"):
+        Expert(str(tmp_path / "nowhere")).check(begun(1))
 
 
 def test_following_the_expert_earns_nearly_what_the_plan_does() -> None:

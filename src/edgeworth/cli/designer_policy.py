@@ -19,7 +19,17 @@ from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.progress import Progress
-from edgeworth.runlog import FACTS, Checkpoint, Line, checked_run, read_checkpoint, read_config, read_history, write_checkpoint
+from edgeworth.runlog import (
+    FACTS,
+    Checkpoint,
+    Line,
+    checked_run,
+    read_checkpoint,
+    read_config,
+    read_history,
+    saved_so_far,
+    write_checkpoint,
+)
 
 if TYPE_CHECKING:
     from edgeworth.training.market_run import DesignerSettings
@@ -62,7 +72,7 @@ def policy_command(
         with progress() as task:
             run.train(_reporter(task("training"), settings.num_train_steps))
     except (KeyboardInterrupt, SystemExit):
-        say(f"Saved; continue with: edgeworth designer policy --out {folder} --resume")
+        say(f"{saved_so_far(folder)}; continue with: edgeworth designer policy --out {folder} --resume")
         raise
     finally:
         run.close()

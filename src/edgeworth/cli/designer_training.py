@@ -14,7 +14,7 @@ from edgeworth.cli.console import command_line, deliver, progress, say
 from edgeworth.cli.options import AsJson, changed
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption
-from edgeworth.runlog import read_config
+from edgeworth.runlog import CHECKPOINTS, read_config
 
 if TYPE_CHECKING:
     from edgeworth.training.designer.settings import Trainer
@@ -103,7 +103,8 @@ def _train(
         with progress() as task:
             card = train(settings, folder, command_line(), resume is not None, task(trainer), device)
     except (KeyboardInterrupt, SystemExit):
-        say(f"Stopped; continue with: edgeworth designer {trainer} --resume {folder}")
+        kept = any((folder / CHECKPOINTS).glob("checkpoint-*"))
+        say(f"Stopped; continue with: edgeworth designer {trainer} --resume {folder}" if kept else "Stopped before anything was saved.")
         raise
     if not card:  # one of several processes; the first one has written everything
         return

@@ -50,7 +50,7 @@ def train_command(
     """
     from edgeworth.training.pocket import Trainer, load_settings, train
     from edgeworth.training.pocket_corpus import corpus_at
-    from edgeworth.training.pocket_folder import load_state, read_card, save
+    from edgeworth.training.pocket_folder import STATE, load_state, read_card, save
 
     state = None
     if resume is None:
@@ -72,7 +72,8 @@ def train_command(
         with progress() as task:
             train(trainer, out_folder / "training_log.csv", lambda: save(out_folder, trainer, command_line()), task("training"))
     except (KeyboardInterrupt, SystemExit):
-        err.print(f"Saved; continue with: edgeworth pocket train --resume {out_folder}")
+        kept = f"Stopped; continue with: edgeworth pocket train --resume {out_folder}"
+        err.print(kept if (out_folder / STATE).is_file() else "Stopped before anything was saved.")
         raise
     card = read_card(out_folder)
     err.print(f"Wrote {out_folder}.")

@@ -13,7 +13,8 @@ from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, 
 from edgeworth.cli.options import AsJson, Partner, changed
 from edgeworth.errors import InvalidOption
 from edgeworth.progress import Progress
-from edgeworth.runlog import Line, checked_run, read_config
+from edgeworth.runlog import Line, checked_run, read_config, refuse_existing, saved_so_far
+from edgeworth.training.hint_replies import practical, prepare
 from edgeworth.training.run import Run
 from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged, settings_of
 
@@ -63,14 +64,18 @@ def train_command(
     }
     changes = merged(given, changed({}, settings, "ppo.entropy=0.01"))
     folder, wanted = _folder_and_settings(config, changes, out_folder, resume)
+    if not resume:
+        refuse_existing(folder)
     with fallbacks_as_messages():
+        with progress() as task:
+            prepare(wanted, say, task("asking"))
         run = Run.resume(wanted, folder) if resume else Run.begin(wanted, folder, command_line())
-        say(_nothing_left(run, folder) if run.over else f"{'Continuing' if resume else 'Training'} in {folder}.")
+        say(_nothing_left(run, folder) if run.over else f"{'Continuing' if resume else 'Training'} in {folder}.{_rounded_up(wanted)}")
         try:
             with progress() as task:
                 last = run.train(_reporter(task("training"), wanted.num_train_steps))
         except (KeyboardInterrupt, SystemExit):
-            say(f"Saved; continue with: edgeworth train --out {folder} --resume")
+            say(f"{saved_so_far(folder)}; continue with: edgeworth train --out {folder} --resume")
             raise
         finally:
             run.close()
@@ -85,7 +90,7 @@ def _given(**options: Any) -> dict[str, Any]:
 def _folder_and_settings(config: Path | None, changes: dict[str, Any], out_folder: Path | None, resume: bool) -> tuple[Path, TrainSettings]:
     """The folder and the settings of the run; a resumed one has those it was begun with, but for the number of steps."""
     if not resume or out_folder is None:
-        settings = load_settings(config, changes)
+        settings = practical(load_settings(config, changes))
         out_folder = out_folder or default_folder(settings)
     if not resume:
         return out_folder, settings
@@ -94,7 +99,7 @@ def _folder_and_settings(config: Path | None, changes: dict[str, Any], out_folde
     settings = settings_of({**stored, "num_train_steps": steps})
     if config is not None or changes.keys() - {"num_train_steps"}:
         changes = {**changes, "num_train_steps": steps}
-        wanted = settings_of(merged(stored, changes)) if config is None else load_settings(config, changes)
+        wanted = settings_of(merged(stored, changes)) if config is None else practical(load_settings(config, changes))
         _refuse_changes(as_mapping(settings), as_mapping(wanted))
     return out_folder, settings
 
@@ -102,6 +107,18 @@ def _folder_and_settings(config: Path | None, changes: dict[str, Any], out_folde
 def _nothing_left(run: Run, folder: Path) -> str:
     made, wanted = run.learner.steps, run.settings.num_train_steps
     return f"Nothing left to do: the run in {folder} has made {made:,} moves and was to make {wanted:,}; go on with a larger --steps."
+
+
+def _rounded_up(settings: TrainSettings) -> str:
+    """How many moves a run makes that was to make less than an iteration."""
+    learner = settings.learner
+    least = learner.num_envs * learner.rollout
+    if settings.num_train_steps >= least:
+        return ""
+    return (
+        f" An iteration is {least:,} moves ({learner.num_envs} episodes side by side, {learner.rollout} moves each), so that it makes"
+        f" {least:,} instead of {settings.num_train_steps:,}; set {settings.algo}.rollout for a shorter one."
+    )
 
 
 def _refuse_changes(stored: Mapping[str, Any], wanted: Mapping[str, Any], path: str = "") -> None:

@@ -3,7 +3,8 @@
 An iteration, a line in the log, now and then a checkpoint. `last` holds everything, and a run continued from it goes on to the last bit as
 if it had never stopped.
 
-Ctrl-C and SIGTERM end the iteration under way, save, and stop; a second Ctrl-C stops at once, with the checkpoint before. A loss that is
+Ctrl-C and SIGTERM end the iteration under way, save, and stop. An iteration that takes longer than `PATIENCE` is left as it is, and a
+second Ctrl-C stops at once; both leave the checkpoint before. A loss that is
 not a number stops the run, with the network from before it in `diverged`, beside `last`, which stays as it is.
 """
 
@@ -30,6 +31,8 @@ from edgeworth.training.settings import LogSettings
 
 DIVERGED = "diverged"
 OF_LEARNER = "learner."
+PATIENCE = 4.0
+"""Seconds that the work under way may still take once the run was asked to stop."""
 WHOLE = ("episodes", "epochs", "updates", "pool")
 """Metrics that are whole numbers."""
 
@@ -79,6 +82,7 @@ class RunLoop:
                 if report is not None:
                     report(line)
                 if stop.signal is not None:
+                    stop.wait()
                     self.save(LAST)
                     stop.leave()
         return line
@@ -153,6 +157,11 @@ class Stop:
 
     signal: int | None = None
 
+    def wait(self) -> None:
+        """The work under way has come to its end: what is left, such as saving, may take its time."""
+        if self.signal is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+
     def leave(self) -> None:
         """Stop, as the signal asks."""
         if self.signal == signal.SIGINT:
@@ -161,8 +170,8 @@ class Stop:
 
 
 @contextmanager
-def stopping_gracefully() -> Iterator[Stop]:
-    """While inside, a first Ctrl-C or SIGTERM is noted; a second Ctrl-C interrupts."""
+def stopping_gracefully(patience: float = PATIENCE) -> Iterator[Stop]:
+    """While inside, a first Ctrl-C or SIGTERM is noted; a second Ctrl-C interrupts, and so does the end of `patience` (0 has none)."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -172,10 +181,16 @@ def stopping_gracefully() -> Iterator[Stop]:
         if stop.signal is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         stop.signal = number
+        signal.setitimer(signal.ITIMER_REAL, patience)
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        stop.leave()
+
+    handlers = {signal.SIGINT: note, signal.SIGTERM: note, signal.SIGALRM: interrupt}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield stop
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
             signal.signal(number, handler)

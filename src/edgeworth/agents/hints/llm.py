@@ -105,6 +105,9 @@ class LanguageModelHints:
     """Ask for a plan: the prompt describes the negotiation as if earlier advice had been followed, with the item type that is worth most
     to the agent first, so that a reply depends only on the own side, the partner's offers and the number of moves, and is shared by all
     negotiations that agree in these (`plan_tree.py`)."""
+    grain: float = 0.0
+    """Plans are shared by own sides whose points per unit are the same multiples of this, and asked for with these multiples; with 0, the
+    default, every own side has its own."""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of the client (`base_url`, `timeout`, …) and of asking again (`attempts`, `deadline`)."""
     _is_missing: bool = field(default=False, init=False, repr=False)
@@ -115,6 +118,8 @@ class LanguageModelHints:
     def __post_init__(self) -> None:
         if not 0.0 <= self.p <= 1.0:
             raise InvalidOption(f"p is {self.p}; expected 0.0 to 1.0.")
+        if self.grain < 0.0 or (self.grain and not self.as_plan):
+            raise InvalidOption(f"grain is {self.grain:g}, as_plan {self.as_plan}; expected 0, or with as_plan a number of points.")
         for option in OWN_OPTIONS:
             if option in self.client_options:
                 raise InvalidOption(f"client_options holds {option!r}; give {option} beside client_options instead.")
@@ -178,7 +183,7 @@ class LanguageModelHints:
 
     def _planned(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> tuple[PlanTree, Numbers, Numbers, list[Place]]:
         """The tree of plans for this game, and where the episodes that are due stand in it."""
-        tree = self._trees.setdefault(repr(batch.config), PlanTree())
+        tree = self._trees.setdefault(repr(batch.config), PlanTree(self.grain))
 
         def ask(places: list[Place]) -> list[Hint | Rejection]:
             return [consultation.verdict for consultation in self._consult_at(places, batch)]

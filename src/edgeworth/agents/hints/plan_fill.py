@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.hints.llm import LanguageModelHints
-from edgeworth.agents.hints.plan_tree import wanted_order
+from edgeworth.agents.hints.plan_tree import seen_points, wanted_order
 from edgeworth.agents.negotiators.scripted import Greedy
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
@@ -52,17 +52,28 @@ class Filled:
     """Replies that were no hints and left moves to make, after which a run may come to negotiations that were not played here."""
 
 
-def different_sides(config: BargainingConfig) -> NDArray[np.int16]:
-    """One context for every own side of a game, the most wanted item type first, with a partner that refuses what leaves it nothing."""
+def different_sides(config: BargainingConfig, grain: float = 0.0) -> NDArray[np.int16]:
+    """One context for every own side of a game, the most wanted item type first, with a partner that refuses what leaves it nothing.
+
+    Of own sides that share their plans (`plan_tree.seen_points`) there is one, where contexts are drawn and not from a table.
+    """
     batch = BargainingBatch(config, 1)
     check_silent_partner(batch)
     from_table = bool(batch.rules[0]["from_table"])
     sides = own_sides(config, batch.table if from_table else None)
+    if grain and not from_table and not config.normalize:
+        sides = np.concatenate([sides[:, :3], seen_points(sides[:, :3], sides[:, 3:], grain)], axis=1)
     orders = wanted_order(sides[:, :3], sides[:, 3:])
     there = np.unique(np.concatenate([np.take_along_axis(part, orders, axis=1) for part in (sides[:, :3], sides[:, 3:])], axis=1), axis=0)
     if config.normalize:
         there = there[(there[:, :3] * there[:, 3:]).sum(axis=1) > 0]
     return np.concatenate([there, np.tile(ANYTHING, (len(there), 1))], axis=1).astype(np.int16)
+
+
+def expected_hints(config: BargainingConfig, grain: float = 0.0) -> int:
+    """How many hints the plans of a game have at most."""
+    openers = (0, 1) if config.opens == "random" else (EITHER.index(config.opens),)
+    return len(different_sides(config, grain)) * sum((config.max_turns - opener + 1) // 2 for opener in openers)
 
 
 def fill(
@@ -71,7 +82,7 @@ def fill(
     """Ask for the plans of a game, `at_once` own sides at a time; with a limit, of that many own sides, evenly spread."""
     if not provider.as_plan:
         raise InvalidOption("Only plans can be asked for beforehand; make the provider with as_plan.")
-    sides = different_sides(config)
+    sides = different_sides(config, provider.grain)
     if limit is not None and limit < len(sides):
         sides = sides[np.linspace(0, len(sides) - 1, limit).round().astype(int)]
     games = [replace(config, opens=opens) for opens in (EITHER if config.opens == "random" else (config.opens,))]

@@ -117,10 +117,17 @@ def wanted_order(counts: NDArray[Any], points: NDArray[Any]) -> NDArray[np.int64
     return np.asarray(np.lexsort((-counts, -points), axis=1), np.int64)
 
 
+def seen_points(counts: NDArray[Any], points: NDArray[Any], grain: float) -> NDArray[np.float64]:
+    """The agents' points as plans see them, (N, 3): multiples of `grain`, 0 only for what is worth nothing or is not there."""
+    return np.where(counts > 0, np.maximum(np.round(points / grain), points > 0) * grain, 0.0)
+
+
 class PlanTree:
     """All places that negotiations under one set of rules have come to, and the hints there."""
 
-    def __init__(self) -> None:
+    def __init__(self, grain: float = 0.0) -> None:
+        """Own sides whose points are the same multiples of `grain` share their places; with 0, points count as they are."""
+        self.grain = grain
         self.advice = AdviceBook()
         self._roots: dict[bytes, Place] = {}
 
@@ -144,6 +151,9 @@ class PlanTree:
         turns, longest = batch.state["turn"][due].tolist(), batch.config.max_turns
         halves = batch.views[due][:, : 2 * ITEM_TYPES]
         points = batch.own_points()[due]
+        if self.grain:
+            points = seen_points(halves[:, :3], points, self.grain)
+            halves = np.concatenate([halves[:, :3], np.round(points / self.grain)], axis=1).astype(np.int64)
         orders = wanted_order(halves[:, :3], points)
         lines = batch.state["history"][due, :longest]
         lines[:, :, 2:] = np.take_along_axis(lines[:, :, 2:], orders[:, None, :], axis=2)

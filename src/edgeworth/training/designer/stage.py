@@ -137,7 +137,7 @@ def last_checkpoint(folder: Path) -> Path:
 def run_trainer(trainer: Any, folder: Path, log: RunLog | None, progress: Progress, resume: bool, validation: Validation) -> None:
     """Train to the last step, and go back to the best model; Ctrl-C and SIGTERM end the step under way, save, and stop."""
     trainer.remove_callback(PrinterCallback)
-    with stopping_gracefully() as stop:
+    with stopping_gracefully(patience=0.0) as stop:  # a step may take minutes, and what it has begun cannot be kept
         trainer.add_callback(Stopping(stop))
         if log is not None:
             history = History(log, progress, float(log.lines[-1]["seconds"]) if log.lines else 0.0)
