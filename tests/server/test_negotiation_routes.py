@@ -77,6 +77,18 @@ def test_a_move_that_is_not_legal_is_not_put_into_words(tmp_path: Path, action: 
         assert (refused.status_code, refused.json()["code"]) == (422, "illegal_action")
 
 
+def test_a_session_opened_with_a_tone_has_the_words_beside_the_acts(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        opened = client.post("/bargaining/reset", json={**OPENS, "utterances": "friendly"}).json()
+        made = client.post("/bargaining/step", json={"session_id": "s", "action": {"act_type": 0, "oA": [2, 2, 2]}}).json()
+        assert [said["side"] for said in opened["info"]["utterances"]] == [1]
+        assert [said["side"] for said in made["info"]["utterances"]] == [1, 0, 1]
+        told = client.get("/bargaining/transcript", params={"session_id": "s", "tone": "friendly"}).json()
+        assert [move["sentence"] for move in told["moves"]] == [said["text"] for said in made["info"]["utterances"]]
+        refused = client.post("/bargaining/reset", json={**OPENS, "session_id": "t", "utterances": "frendly"})
+        assert refused.status_code == 422 and "friendly" in refused.json()["message"]
+
+
 def test_a_transcript_has_a_sentence_for_every_move_and_the_same_one_again(tmp_path: Path) -> None:
     with client_of(settings_in(tmp_path)) as client:
         client.post("/bargaining/reset", json=OPENS)
