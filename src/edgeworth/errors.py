@@ -29,25 +29,27 @@ import difflib
 import re
 from collections.abc import Iterable
 
-SYNONYMS = {
-    "lr": "learning_rate",
-    "lam": "gae_lambda",
-    "ent": "entropy",
-    "ent_coef": "entropy",
-    "vf": "value",
-    "vf_coef": "value",
-    "grad_norm": "gradient_norm",
-    "max_grad_norm": "gradient_norm",
-    "clip_range": "clip",
-    "n_epochs": "epochs",
-    "batch_size": "minibatch",
-    "n_steps": "rollout",
-    "total_timesteps": "num_train_steps",
-    "cadence_k": "k",
-    "use_dataset": "contexts: dataset",
-    "provider": "options.client",
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "lr": ("learning_rate", "ppo.learning_rate"),
+    "lam": ("gae_lambda", "ppo.gae_lambda"),
+    "ent": ("entropy", "ppo.entropy"),
+    "ent_coef": ("entropy", "ppo.entropy"),
+    "vf": ("value", "ppo.value"),
+    "vf_coef": ("value", "ppo.value"),
+    "grad_norm": ("gradient_norm", "ppo.gradient_norm"),
+    "max_grad_norm": ("gradient_norm", "ppo.gradient_norm"),
+    "clip_range": ("clip", "ppo.clip"),
+    "n_epochs": ("epochs", "ppo.epochs"),
+    "batch_size": ("minibatch", "ppo.minibatch"),
+    "n_steps": ("rollout", "ppo.rollout"),
+    "total_timesteps": ("num_train_steps",),
+    "cadence_k": ("k", "hints.k"),
+    "provider": ("options.client", "hints.options.client"),
+    "use_dataset": ("contexts: dataset", "env.contexts: dataset"),
+    "dataset_mode": ("contexts: dataset", "env.contexts: dataset"),
 }
-"""What the field and other libraries call a setting, and what to write here: a name, a name inside another, or a name with its value."""
+"""What the field and other libraries call a setting, and what to write here: a name, a name inside another, or a name with its value; where
+the first is not known, the next."""
 
 
 class EdgeworthError(Exception):
@@ -162,8 +164,9 @@ class FallbackUsed(UserWarning):
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that means the same, or else the one that looks most like it, if any comes near."""
     known = list(known)
-    if name in SYNONYMS and re.split(r"[.:]", SYNONYMS[name])[0] in known:
-        return SYNONYMS[name]
+    for meant in SYNONYMS.get(name, ()):
+        if re.split(r"[.:]", meant)[0] in known:
+            return meant
     matches = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return matches[0] if matches else None
 

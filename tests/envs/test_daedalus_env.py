@@ -471,3 +471,47 @@ def test_a_secret_market_says_so() -> None:
 def test_rendering_before_reset_is_refused(make: Any) -> None:
     with pytest.raises(EpisodeOver, match=r"call reset\(\) before render\(\)"):
         make(render_mode="ansi").render()
+
+
+# Partial mechanisms
+
+
+def test_a_partial_mechanism_leaves_the_rest_as_it_is_and_says_what() -> None:
+    env, whole = DaedalusEnv(), DaedalusEnv()
+    for each in (env, whole):
+        each.reset(seed=3)
+        each.step(SANE)
+    change = {"reserve_price": 0.4, "auction_type": "first_price"}
+    _, reward, _, _, info = env.step({**change, "partial": True})
+    assert reward == whole.step({**SANE, **change})[1]
+    assert info["filled"] == tuple(name for name in FIELDS if name not in change)
+    assert "filled" not in env.step(SANE)[4]
+
+
+def test_before_the_first_step_there_is_nothing_to_take_missing_fields_from() -> None:
+    env = DaedalusEnv()
+    env.reset(seed=3)
+    with pytest.raises(IllegalAction, match="auction_type is missing, and before the first step there is no mechanism in force"):
+        env.step({"reserve_price": 0.4, "partial": True})
+    assert "filled" not in env.step({**SANE, "partial": True})[4]
+    env.reset()
+    with pytest.raises(IllegalAction, match="before the first step"):
+        env.step({"reserve_price": 0.4, "partial": True})
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        ({"reserve_price": 0.4}, "auction_type is missing.*With `partial: true` beside them"),
+        ({"reserve_price": 0.4, "partial": False}, "auction_type is missing"),
+        ({"reserve_price": 0.4, "partial": 1}, "partial is 1; expected true or false"),
+        ({"reserve_price": 5, "partial": True}, "reserve_price is 5; expected"),
+        ({"reserve": 0.4, "partial": True}, "Unknown field 'reserve' in the mechanism"),
+    ],
+)
+def test_what_is_wrong_with_a_partial_mechanism_is_refused(action: dict[str, Any], message: str) -> None:
+    env = DaedalusEnv()
+    env.reset(seed=3)
+    env.step(SANE)
+    with pytest.raises(IllegalAction, match=message):
+        env.step(action)

@@ -110,7 +110,29 @@ def test_a_prompt_that_tells_less_is_asked_less_often(tmp_path: Path) -> None:
     batch = begun_with(POOL, size=2)
     batch.step(np.zeros(2, np.int64), np.array([[2, 1, 3], [2, 1, 2]]))
     LanguageModelHints(client, prompt=short).give(batch, everybody(2))
-    assert len(client.asked) == 1 and client.asked[0][0].content == "2,1,3 1,5,1 1,1,1 8"
+    assert len(client.asked) == 1 and client.asked[0][-1].content == "2,1,3 1,5,1 1,1,1 8"
+
+
+def test_a_prompt_without_a_system_message_gets_ours(tmp_path: Path) -> None:
+    own = tmp_path / "prompt.txt"
+    own.write_text("My prompt. {counts_csv} {my_utils_csv} {last_offer_csv} {turns}")
+    [consultation] = LanguageModelHints(Scripted(lambda asked: "{}"), prompt=own).consult(begun(1), everybody(1))
+    assert [message.role for message in consultation.messages] == ["system", "user"]
+    assert "exactly one JSON object" in consultation.messages[0].content
+
+
+def test_how_much_of_the_negotiation_a_prompt_tells_is_a_setting() -> None:
+    batch = begun_with(POOL)
+    for _ in range(3):
+        batch.step(np.array([Act.INSIST]), np.array([POOL.counts]))
+    prompts: list[str] = []
+    client = Scripted(lambda asked: prompts.append(asked[-1].content) or asks_for_everything(asked))
+    for options in ({}, {"history_moves": 2}, {"history_characters": 60}):
+        LanguageModelHints(client, **options).give(batch, everybody(1))
+    told = [prompt.count("INSIST") for prompt in prompts]
+    assert told[0] == 3 and told[1] < 3 and told[2] < 3 and "(4 earlier left out)" in prompts[1]
+    with pytest.raises(InvalidOption, match="history_moves is -1; expected 0 or more"):
+        LanguageModelHints(client, history_moves=-1)
 
 
 def test_the_prompt_says_from_where_the_partner_is_taken_to_agree() -> None:

@@ -39,6 +39,15 @@ def test_a_market_over_http_plays_what_the_environment_plays(client: TestClient)
         assert stepped["info"]["rules"] == info["rules"]
 
 
+def test_a_partial_mechanism_over_http_is_logged_whole(client: TestClient) -> None:
+    client.post("/reset", json={"session_id": "m", "seed": 7})
+    client.post("/step", json={"session_id": "m", "action": MECHANISM})
+    changed = client.post("/step", json={"session_id": "m", "action": {"reserve_price": 0.4, "partial": True}}).json()
+    whole = {**MECHANISM, "reserve_price": 0.4}
+    assert changed["observation"]["current_mechanism"] == whole and set(changed["info"]["filled"]) == set(MECHANISM) - {"reserve_price"}
+    assert client.get("/sessions/m/export").json()["actions"] == [MECHANISM, whole]
+
+
 def assert_tells(told: dict[str, Any], seen: dict[str, Any]) -> None:
     """The observation over the wire tells of the same steps as the environment's, by name and without those not played."""
     played = min(told["round_number"], 5)

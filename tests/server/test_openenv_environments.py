@@ -20,7 +20,7 @@ from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 
 pytest.importorskip("openenv")
 
-from edgeworth.server.openenv_games import BargainingOpenEnv, DaedalusOpenEnv, MechanismAction, MoveAction
+from edgeworth.server.openenv_games import BargainingOpenEnv, DaedalusOpenEnv, MechanismAction, MoveAction, PartialMechanismAction
 
 FLOOR, HEADROOM = 0.326, 0.2
 """The mean of random mechanisms on `mixed`, and what the best constant one has above it, at least."""
@@ -232,3 +232,12 @@ def test_tasks_are_episodes_that_can_be_opened() -> None:
                 environment.get_task(split, len(tasks))
         with pytest.raises(UnknownName):
             environment.list_tasks("exam")
+
+
+def test_a_partial_mechanism_keeps_what_is_in_force() -> None:
+    market = DaedalusOpenEnv()
+    market.reset(seed=1)
+    market.step(MechanismAction(**SANE))
+    seen = market.step(PartialMechanismAction(reserve_price=0.4))
+    assert seen.current_mechanism is not None and seen.current_mechanism.model_dump() == {**SANE, "reserve_price": 0.4}
+    assert "auction_type" in seen.metadata["filled"]

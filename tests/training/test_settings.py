@@ -108,3 +108,25 @@ def test_a_file_that_is_missing_or_no_yaml_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("ppo: [1,")
     with pytest.raises(DataError, match=r"broken.yaml, line \d: is not valid YAML"):
         load_settings(tmp_path / "broken.yaml")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"lr": 0.1}, "ppo.learning_rate"),
+        ({"ppo": {"lr": 0.1}}, "learning_rate"),
+        ({"ppo": {"lam": 0.9}}, "gae_lambda"),
+        ({"ppo": {"ent": 0.1}}, "entropy"),
+        ({"ppo": {"vf": 0.1}}, "value"),
+        ({"ppo": {"grad_norm": 1.0}}, "gradient_norm"),
+        ({"hints": {"cadence_k": 2}}, "k"),
+        ({"hints": {"provider": "groq"}}, "options.client"),
+        ({"env": {"use_dataset": True}}, "contexts: dataset"),
+        ({"env": {"dataset_mode": "selfplay"}}, "contexts: dataset"),
+        ({"cadence_k": 2}, "hints.k"),
+        ({"use_dataset": True}, "env.contexts: dataset"),
+    ],
+)
+def test_a_published_name_is_answered_with_ours(given: dict[str, Any], meant: str) -> None:
+    with pytest.raises(InvalidOption, match=f"Did you mean '{meant}'"):
+        settings_of(given)

@@ -35,7 +35,7 @@ from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, Move, history_of
 from edgeworth.games.bargaining.partners.heuristic import Heuristic, WalkAway
 from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, BUDGET, END, ITEM_TYPES, PROPOSE, Act
-from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
+from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt_or_own, numbers_csv
 from edgeworth.protocol import Kind, Schema, Values, list_of, number, whole_number
 
 VARIABLES = ("rules_str", "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str")
@@ -56,8 +56,8 @@ REPLY_KEYS: dict[str, Kind] = {
 
 
 def load_hint_prompt(path: Path | str | None = None) -> Prompt:
-    """The prompt that asks for a hint: ours, or a user's own."""
-    return load_prompt(config_folder() / "llm_prompt.txt" if path is None else path, VARIABLES, REQUIRED)
+    """The prompt that asks for a hint: ours, or a user's own, with our system message where it has none."""
+    return load_prompt_or_own(config_folder() / "llm_prompt.txt", path, VARIABLES, REQUIRED)
 
 
 def hint_variables(
@@ -85,14 +85,17 @@ def hint_variables(
     }
 
 
-def batch_variables(batch: BargainingBatch, due: NDArray[np.bool_], p: float = AGREES_FROM) -> list[dict[str, str]]:
+def batch_variables(
+    batch: BargainingBatch, due: NDArray[np.bool_], p: float = AGREES_FROM, most_moves: int = MOST_MOVES, most_chars: int = MOST_CHARS
+) -> list[dict[str, str]]:
     """The variables for the agent of every episode of a batch that is due, in order."""
     points, variables, rules = batch.own_points(), [], rules_words(batch.config)
     for slot in np.flatnonzero(due).tolist():
         seen = {name: batch.views[slot][column] for name, column in VIEW.items()}
         moves = history_of(batch.state["history"][slot], int(batch.state["turn"][slot]))
         info = {"partner_has_spoken": seen["partner_has_spoken"], "action_mask": batch.masks[slot], "history": moves}
-        variables.append(hint_variables({**seen, "my_utilities": points[slot]}, info, p, rules=rules))
+        observation = {**seen, "my_utilities": points[slot]}
+        variables.append(hint_variables(observation, info, p, rules=rules, most_moves=most_moves, most_chars=most_chars))
     return variables
 
 

@@ -31,7 +31,7 @@ from edgeworth.envs.daedalus_spaces import (
 from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.envs.options import RENDER_MODES, checked_autoreset_mode, checked_render_mode, checked_reset_mask
 from edgeworth.errors import InvalidOption
-from edgeworth.games.auction.action import mechanism_rows
+from edgeworth.games.auction.action import action_of, completed, mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import observation_of
 from edgeworth.games.auction.vocabulary import RULES
@@ -51,6 +51,8 @@ class DaedalusEnv(gymnasium.Env[Any, Any]):
         self.markets = DesignedMarkets(AuctionConfig.from_options(**options), 1)
         self.observation_space = observation_space()
         self.action_space = mechanism_space()
+        self._posted: Rows | None = None
+        self._filled: tuple[str, ...] = ()
 
     @property
     def config(self) -> AuctionConfig:
@@ -64,11 +66,16 @@ class DaedalusEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         self.markets.reconfigure(config)
         self.markets.begin()
+        self._posted, self._filled = None, ()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Post a mechanism and let five sales run under it."""
-        scores, ended = self.markets.step(self._mechanism(action))
+        """Post a mechanism and let five sales run under it; with `partial: True` in it, missing fields stay as they are."""
+        in_force = None if self._posted is None else action_of(self._posted[0]).model_dump()
+        action, filled = completed(action, in_force)
+        posted = self._mechanism(action)
+        scores, ended = self.markets.step(posted)
+        self._posted, self._filled = posted, filled
         return self._observation(), float(scores[0]), bool(ended[0]), False, self._info()
 
     def render(self) -> str | None:
@@ -85,7 +92,7 @@ class DaedalusEnv(gymnasium.Env[Any, Any]):
         return observation_of(self.markets.view())
 
     def _info(self) -> dict[str, Any]:
-        return self.markets.info()
+        return {**self.markets.info(), **({"filled": self._filled} if self._filled else {})}
 
 
 class DaedalusFlatEnv(DaedalusEnv):

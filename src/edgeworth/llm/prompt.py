@@ -65,6 +65,15 @@ def load_prompt(path: Path | str, known: Sequence[str], required: Sequence[str] 
     return parse_prompt(text, known, required, path)
 
 
+def load_prompt_or_own(ours: Path, own: Path | str | None, known: Sequence[str], required: Sequence[str] = ()) -> Prompt:
+    """Our prompt, or a user's own; one without a system message gets ours, which says what a reply must be."""
+    prompt = load_prompt(ours, known, required)
+    if own is None:
+        return prompt
+    given = load_prompt(own, known, required)
+    return given if given.sections[0].role == "system" else Prompt((prompt.sections[0], *given.sections))
+
+
 def parse_prompt(text: str, known: Sequence[str], required: Sequence[str] = (), path: Path | str = "the prompt") -> Prompt:
     """A prompt from its text; `path` is what errors call it."""
     partings = list(PARTING.finditer(text))

@@ -22,7 +22,7 @@ from edgeworth.envs.daedalus_spaces import action_from
 from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidOption, OtherRules, UnknownKey, UnknownName
-from edgeworth.games.auction.action import row_values
+from edgeworth.games.auction.action import completed, row_values
 from edgeworth.games.auction.market_view import FIRST_PROXY, RECENT_STEPS
 from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import RULES
@@ -123,6 +123,7 @@ class LiveAuction(Live):
         """The first five steps, from which the adaptive designer learns."""
         self.recent: deque[MarketStep] = deque(maxlen=RECENT_STEPS)
         self._row = np.zeros(1, MECHANISM)
+        self._filled: tuple[str, ...] = ()
 
     def observation(self) -> dict[str, Any]:
         config, last = self.markets.config, self.recent[-1] if self.recent else None
@@ -141,10 +142,12 @@ class LiveAuction(Live):
         info = self.markets.info()
         if not self.truth:
             del info["truth"]
-        return info
+        return {**info, "filled": list(self._filled)} if self._filled else info
 
     def _played(self, action: Any) -> float:
-        mechanism = action_from(action)
+        whole, filled = completed(action, self.recent[-1].mechanism if self.recent else None)
+        mechanism = action_from(whole)
+        self._filled = filled
         self._row[0] = row_values(mechanism)
         self.markets.batch.run(self._row)
         self.markets.history.add(self._row)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, WithJsonSchem
 
 from edgeworth.config import BIDDER_RANGE, TURN_RANGE
 from edgeworth.dialogues.sentences import TONES
-from edgeworth.games.auction.action import CHOICES, FLAGS, DaedalusAction
+from edgeworth.games.auction.action import CHOICES, FLAGS, PARTIAL, DaedalusAction
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.server.live import LONGEST_EPISODE, NAMED_CONTEXTS
 from edgeworth.server.sessions import NAME
@@ -29,13 +29,16 @@ def option(kind: str, says: str, **bounds: Any) -> Any:
 
 
 def mechanism_schema() -> dict[str, Any]:
-    """The schema of a mechanism; words and flags may also be sent as their numbers."""
+    """The schema of a mechanism; words and flags may also be sent as their numbers, and a partial one may leave fields out."""
     schema = DaedalusAction.model_json_schema()
+    partial = {"type": "boolean", "description": "Take missing fields from the mechanism in force; `info.filled` names them."}
+    schema["anyOf"] = [{"required": schema.pop("required")}, {"required": [PARTIAL], "properties": {PARTIAL: {"const": True}}}]
     for name, kind in schema["properties"].items():
         if name in CHOICES or name in FLAGS:
             last = len(CHOICES[name]) - 1 if name in CHOICES else 1
             word = {key: kind.pop(key) for key in ("type", "enum") if key in kind}
             kind["anyOf"] = [word, {"type": "integer", "minimum": 0, "maximum": last}]
+    schema["properties"][PARTIAL] = partial
     return schema
 
 

@@ -12,7 +12,7 @@ All of this needs OpenEnv, which takes seconds to import. `edgeworth.client` spe
 from __future__ import annotations
 
 import uuid
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
@@ -38,6 +38,14 @@ class MechanismAction(DaedalusAction, Action):
     """The eleven fields of a mechanism."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class PartialMechanismAction(Action):
+    """Some fields of a mechanism; the others stay as they are in the mechanism in force, and the observation's metadata names them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    partial: Literal[True] = True
 
 
 class MoveAction(Move, Action):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from edgeworth.config import config_folder
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, KINDS, DaedalusAction, checked_action
 from edgeworth.games.auction.market_view import MarketView, observation_of
-from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt, numbers_csv
+from edgeworth.llm.prompt import NOTHING, Prompt, capped, load_prompt_or_own, numbers_csv
 from edgeworth.protocol import Schema
 
 VARIABLES = ("round_number", "episode_length", "n_agents", "outcomes_csv", "proxies_csv", "current_mechanism_json", "history_str")
@@ -39,8 +39,8 @@ DIGITS = 3
 
 
 def load_design_prompt(path: Path | str | None = None) -> Prompt:
-    """The prompt that asks for a mechanism: ours, or a user's own."""
-    return load_prompt(config_folder() / "designer_prompt.txt" if path is None else path, VARIABLES, REQUIRED)
+    """The prompt that asks for a mechanism: ours, or a user's own, with our system message where it has none."""
+    return load_prompt_or_own(config_folder() / "designer_prompt.txt", path, VARIABLES, REQUIRED)
 
 
 def design_variables(

@@ -26,6 +26,8 @@ from edgeworth.agents.hints.plan_tree import Place, PlanTree
 from edgeworth.agents.questions import Answer, ask, ask_once, client_for, outside_training
 from edgeworth.dialogues.hint_prompt import (
     AGREES_FROM,
+    MOST_CHARS,
+    MOST_MOVES,
     batch_variables,
     game_facts,
     hint_schema,
@@ -87,6 +89,10 @@ class LanguageModelHints:
     """The model's name at the client."""
     prompt: str | Path | None = None
     """A file with a prompt of your own; `configs/llm_prompt.txt` by default."""
+    history_moves: int = MOST_MOVES
+    """The most moves that the prompt tells of; earlier ones are left out, and the prompt says how many."""
+    history_characters: int = MOST_CHARS
+    """The most characters that these moves may take."""
     p: float = AGREES_FROM
     """What the prompt says of the partner: from which share of the whole pool's worth to it, it is assumed to agree."""
     cache: str | Path | None = None
@@ -118,6 +124,9 @@ class LanguageModelHints:
     def __post_init__(self) -> None:
         if not 0.0 <= self.p <= 1.0:
             raise InvalidOption(f"p is {self.p}; expected 0.0 to 1.0.")
+        for option in ("history_moves", "history_characters"):
+            if getattr(self, option) < 0:
+                raise InvalidOption(f"{option} is {getattr(self, option)}; expected 0 or more.")
         if self.grain < 0.0 or (self.grain and not self.as_plan):
             raise InvalidOption(f"grain is {self.grain:g}, as_plan {self.as_plan}; expected 0, or with as_plan a number of points.")
         for option in OWN_OPTIONS:
@@ -134,6 +143,11 @@ class LanguageModelHints:
     def template(self) -> Prompt:
         """The prompt, to be filled."""
         return load_hint_prompt(self.prompt)
+
+    @property
+    def _cap(self) -> dict[str, Any]:
+        """How much of the negotiation a prompt tells."""
+        return {"most_moves": self.history_moves, "most_chars": self.history_characters}
 
     @cached_property
     def _names(self) -> list[str]:
@@ -193,7 +207,7 @@ class LanguageModelHints:
     def _consult_at(self, places: Sequence[Place], batch: BargainingBatch) -> list[Consultation]:
         """Question, reply and verdict for places in a tree of plans, in the tree's own order of item types."""
         rules = rules_words(batch.config)
-        variables = [hint_variables(*place.observed(), self.p, rules=rules) for place in places]
+        variables = [hint_variables(*place.observed(), self.p, rules=rules, **self._cap) for place in places]
         return self._consult(variables, [place.mask for place in places], [place.side.counts for place in places])
 
     def consult(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> list[Consultation]:
@@ -205,7 +219,7 @@ class LanguageModelHints:
             _, _, orders, places = self._planned(batch, due)
             return [turned_back(each, order) for each, order in zip(self._consult_at(places, batch), orders, strict=True)]
         masks, pools = (tuple(map(tuple, rows.tolist())) for rows in (batch.masks[due], batch.views[due, 0:3]))
-        return self._consult(batch_variables(batch, due, self.p), masks, pools)
+        return self._consult(batch_variables(batch, due, self.p, **self._cap), masks, pools)
 
     def _consult(
         self, variables: Sequence[Mapping[str, str]], masks: Sequence[tuple[int, ...]], pools: Sequence[Triple]

@@ -1,7 +1,8 @@
 """A mechanism: eleven fields, as strictly checked JSON and as a row of the record `MECHANISM` that the market reads.
 
 `checked_action` is the only check of what comes from outside: it returns a `DaedalusAction` or says which field is wrong, what was expected
-and what arrived. Nothing is clipped and nothing is filled in. `check_rows` does it for rows that a program made.
+and what arrived. Nothing is clipped, and nothing is filled in unless it is asked for (`completed`). `check_rows` does it for rows that a
+program made.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from edgeworth.validation import Problem, problem_in, shown
 
 Checked = TypeVar("Checked")
 
+PARTIAL = "partial"
+"""The key beside the fields of a mechanism that leaves some of them as they are."""
 MAX_RESERVE = 0.9
 MAX_PENALTY = 3.0
 
@@ -77,11 +80,31 @@ def checked_action(value: Any) -> DaedalusAction:
         raise _illegal(problem_in(error, DaedalusAction)) from None
 
 
+def completed(value: Any, in_force: Mapping[str, Any] | None) -> tuple[Any, tuple[str, ...]]:
+    """A mechanism that says `partial: true`, with its missing fields from the one in force, and their names; any other as it is."""
+    if not isinstance(value, Mapping) or PARTIAL not in value:
+        return value, ()
+    given, partial = {name: item for name, item in value.items() if name != PARTIAL}, value[PARTIAL]
+    if not isinstance(partial, bool | np.bool_):
+        raise IllegalAction(f"{PARTIAL} is {shown(partial)}; expected true or false.", PARTIAL)
+    missing = tuple(name for name in FIELDS if name not in given) if partial else ()
+    if missing and in_force is None:
+        raise IllegalAction(
+            f"{missing[0]} is missing, and before the first step there is no mechanism in force to take it from; name all.",
+            missing[0],
+        )
+    return {**given, **{name: in_force[name] for name in missing if in_force is not None}}, missing
+
+
 def _illegal(problem: Problem) -> IllegalAction:
     """The error for what is wrong with a mechanism."""
     field, arrived = problem.field, problem.arrived
     if problem.kind == "missing":
-        return IllegalAction(f"{field} is missing; a mechanism has {problem.expected}.", field)
+        return IllegalAction(
+            f"{field} is missing; a mechanism has {problem.expected}. With `{PARTIAL}: true` beside them, a market takes what is"
+            " missing from the mechanism in force.",
+            field,
+        )
     if problem.kind == "unknown":
         return IllegalAction(f"Unknown field {field!r} in the mechanism. Known: {', '.join(FIELDS)}.{suggestion(field, FIELDS)}", field)
     kind = KINDS[field]
