@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-dev
 PEERS := $(VENV)/.installed-bench
 WARM := $(VENV)/.rules-compiled
-PORT ?= 8000
+PORT ?= 8765
 PROCESSES ?= 2
 
 .PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play policy-designer designer-evaluation designers scales docs clean
@@ -13,7 +13,7 @@ PROCESSES ?= 2
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-lab: $(WARM)  ## serve both games on http://127.0.0.1:8000 and open a browser, until Ctrl-C (PORT=…, FLAGS=--no-browser)
+lab: $(WARM)  ## serve both games on http://127.0.0.1:8765 and open a browser, until Ctrl-C (PORT=…, FLAGS=--no-browser)
 	@echo "edgeworth: starting the server; sessions are kept in runs/sessions.sqlite."
 	@$(BIN)/edgeworth serve --port $(PORT) --warm llm --quiet --browser $(FLAGS)
 

@@ -1,6 +1,6 @@
 """A light client: both games on a server, over a socket, without OpenEnv.
 
-    with RemoteGame("http://127.0.0.1:8000", "auction") as market:
+    with RemoteGame("http://127.0.0.1:8765", "auction") as market:
         reply = market.reset(seed=7, stage=3)
         while not reply.done:
             reply = market.step(market.design(reply.observation)["mechanism"])

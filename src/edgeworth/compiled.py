@@ -26,6 +26,8 @@ import numba
 import numpy as np
 from numba.core import caching, types
 
+from edgeworth.progress import ON_COMPILING
+
 PACKAGE = Path(__file__).resolve().parent
 USES_THIS_MODULE = b"edgeworth.compiled import"
 STAMP_LENGTH = 12
@@ -167,6 +169,12 @@ class _RuleCacheImpl(caching.CompileResultCacheImpl):
 
 class _RuleCache(caching.FunctionCache):
     _impl_class = _RuleCacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        while found is None and ON_COMPILING:
+            ON_COMPILING.pop()()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

@@ -169,12 +169,21 @@ def scenario_note(name: str) -> str:
     return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#").strip()
 
 
+def found_config(path: Path) -> Path:
+    """A file of settings: at this path, or by its name among those that come with the package (`ppo_fast`, `configs/ppo_fast.yaml`)."""
+    named = path.with_suffix(".yaml") if not path.suffix else path
+    bundled = config_folder() / (named.relative_to("configs") if named.parts[:1] == ("configs",) else named)
+    return bundled if not path.exists() and not named.is_absolute() and bundled.is_file() else path
+
+
 def load_yaml(path: Path) -> Mapping[str, Any]:
     """A YAML file that holds a mapping."""
+    path = found_config(path)
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror}).") from error
+        bundled = sorted(file.stem for file in config_folder().glob("*.yaml"))
+        raise DataError(path, f"cannot be read ({error.strerror}). By name there are {', '.join(bundled)}.") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise DataError(path, f"is not valid YAML: {error}", mark.line + 1 if mark else None) from error

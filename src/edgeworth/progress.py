@@ -10,3 +10,7 @@ Progress = Callable[[str, int, int], None]
 
 def silent(what: str, done: int, total: int) -> None:
     """Progress that nobody watches; the default."""
+
+
+ON_COMPILING: list[Callable[[], object]] = []
+"""Called once, when something is compiled that no cache holds: the first use takes a while, and a command says so."""

@@ -111,9 +111,10 @@ def test_a_provider_that_asks_no_model_has_no_prompt(called: Called, provider: s
     assert told(called("hint", "--provider", provider, "--json"))["messages"] is None
 
 
-def test_an_error_about_a_missing_expert_says_how_to_train_one(called: Called) -> None:
+def test_where_an_expert_is_missing_the_warning_says_how_to_train_one(called: Called) -> None:
     run = called("hint", "--provider", "expert", "--set", "max_count=7")
-    assert run.status == 2 and "train one with `edgeworth train --config configs/ppo_expert.yaml`" in run.err
+    assert run.status == 0 and "train one with `edgeworth train --config configs/ppo_expert.yaml`" in run.err
+    assert "greedy rule" in run.err and "PROPOSE" in run.out
 
 
 def test_a_partner_without_a_plan_leaves_the_hint_without_comparison(called: Called) -> None:

@@ -48,7 +48,9 @@ def test_a_market_is_described_sale_by_sale(called: Call) -> None:
         "is fined 0.35 for covering",
         "for shilling, wrongly: an honest bid set the price",
         "of the first best.",
-        "Mean R",
+        "on average, with welfare",
+        "cost most:",
+        "To try:",
     ):
         assert words in run.out, words
 
@@ -65,6 +67,12 @@ def test_a_seed_replays_and_the_scores_multiply(called: Call) -> None:
         assert step["welfare"] == pytest.approx(sum(sale["welfare"] for sale in step["sales"]))
         assert step["profit"] == pytest.approx(sum(sale["profit"] for sale in step["sales"]))
         assert step["fines"] == pytest.approx(sum(fine["amount"] for sale in step["sales"] for fine in sale["fines"]))
+
+
+def test_brief_shows_the_verdict_alone(called: Call) -> None:
+    run = called("market", "--brief", "--stage", "3", "--steps", "2")
+    assert run.status == 0 and run.out.strip().startswith("R 0.") and "Sale" not in run.out and "profit" not in run.out
+    assert "To try:" in run.out
 
 
 def test_quiet_shows_only_the_accounts(called: Call) -> None:

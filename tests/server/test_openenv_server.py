@@ -188,4 +188,4 @@ def test_the_examples_of_the_page_run(url: str) -> None:
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(examples) == 3
     for example in examples:
-        exec(example.replace("http://127.0.0.1:8000", url), {})  # the reader will do the same
+        exec(example.replace("http://127.0.0.1:8765", url), {})  # the reader will do the same

@@ -53,7 +53,7 @@ def nginx(folder: Path, server_port: int) -> Iterator[int]:
     """Our configuration with free ports in the place of its own; the port of nginx."""
     port = free_port()
     text = CONFIGURATION.read_text(encoding="utf-8")
-    ours = text.replace("listen 8080;", f"listen 127.0.0.1:{port};").replace("127.0.0.1:8000;", f"127.0.0.1:{server_port};")
+    ours = text.replace("listen 8080;", f"listen 127.0.0.1:{port};").replace("127.0.0.1:8765;", f"127.0.0.1:{server_port};")
     assert ours.count(str(port)) == ours.count(str(server_port)) == 1
     with nginx_with(folder, ours, f"http://localhost:{port}/ready"):
         yield port

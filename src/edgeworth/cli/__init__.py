@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from edgeworth import catalog
-from edgeworth.cli.console import complain
+from edgeworth import __version__, catalog
+from edgeworth.cli.console import complain, say
 from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
+from edgeworth.progress import ON_COMPILING
 
 COMMANDS = {
     "play": ("play:play", "Negotiate against a partner in the terminal."),
@@ -50,7 +51,20 @@ COMMANDS = {
 ALIASES = {"designers": "designer"}
 """Other names of commands."""
 
+COMPILING = "Compiling the rules of the games: this takes up to two minutes, and once."
 STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
+
+
+class Command(TyperCommand):
+    """A command whose help shows no type beside flags, which take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, with an empty type for flags."""
+        found: list[Any] = super().get_params(ctx)
+        for option in found:
+            if getattr(option, "is_flag", False) and option.metavar is None:
+                option.metavar = ""
+        return found
 
 
 class LazyCommand(TyperCommand):
@@ -63,11 +77,14 @@ class LazyCommand(TyperCommand):
     def load(self) -> Any:
         """Import the module and build the command."""
         found, parent = catalog.load(f"{__name__}.{self.place}"), typer.Typer(**STYLE)
+        ON_COMPILING[:] = [lambda: say(COMPILING)]
         parent.callback()(lambda: None)  # makes it a group, even with a single command
         if isinstance(found, typer.Typer):
+            for command in found.registered_commands:
+                command.cls = Command
             parent.add_typer(found, name=self.name)
         else:
-            parent.command(self.name)(found)
+            parent.command(self.name, cls=Command)(found)
         group: Any = typer.main.get_command(parent)
         return group.commands[self.name]
 
@@ -89,8 +106,16 @@ class LazyGroup(TyperGroup):
 app = typer.Typer(name="edgeworth", cls=LazyGroup, **STYLE)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"edgeworth {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def edgeworth() -> None:
+def edgeworth(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")] = False,
+) -> None:
     """A laboratory for strategic agents: bargaining and auction design."""
 
 

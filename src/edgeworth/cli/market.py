@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 import warnings
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ from edgeworth.config import AuctionConfig
 from edgeworth.envs.designed_markets import mechanism_lines
 from edgeworth.errors import FallbackUsed, InvalidOption
 from edgeworth.evaluation.sale_facts import SaleFacts
+from edgeworth.evaluation.sensitivity import best_change
+from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.story import account_line, award_rows, bidder_name, cast_line, headline, losing_bids, play_step, sentences
 from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.market_view import StepHistory
@@ -49,6 +52,22 @@ WELL_MEANT = DaedalusAction(
 """A textbook mechanism: efficient, open, with a little of every penalty. Bidders find its gaps."""
 
 
+PARTS = {
+    "welfare_ratio": "welfare",
+    "fairness_score": "fairness",
+    "participation_rate": "participation",
+    "stability_score": "stability",
+}
+COSTS = {
+    "welfare_ratio": "lots stay unsold or go to bidders who value them less, and taking part costs something",
+    "fairness_score": "the gains are split otherwise than competition would, between seller and bidders or among the bidders",
+    "participation_rate": "bidders who would be welcome stay away",
+    "stability_score": "welfare and profit move more from sale to sale than demand explains",
+}
+"""What a low part means."""
+TRIED_EPISODES = 64
+
+
 def market_command(
     stage: Annotated[
         str | None, typer.Option(help="Population: 0 to 4, mixed, stages, dirichlet, held_out or held_out_0 to 19. Default: 4.")
@@ -67,7 +86,8 @@ def market_command(
     temperature: options.Temperature = None,
     settings: options.MarketSettings = None,
     seed: options.Seed = 7,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the account of every step.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the account of every step, and the verdict.")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="Show only the verdict.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Run a market in the terminal and describe every sale.
@@ -91,7 +111,7 @@ def market_command(
     for note in author.assumed:
         say(f"{note}.")
     types = [BIDDER_TYPES[kind] for kind in room.market["type"][: config.n_agents]]
-    in_full = not (quiet or as_json)
+    in_full = not (quiet or brief or as_json)
     if in_full:
         show_introduction(config, types, seed)
     accounts = _play(author, room, steps, in_full, not as_json)
@@ -102,13 +122,14 @@ def market_command(
         about = {} if model_account is None else {"language_model": model_account}
         print_json({"seed": seed, "config": asdict(config), "bidders": _bidders(room, types), **about, "steps": accounts})
         return
-    if quiet or steps > 1:
+    if not brief and (quiet or steps > 1):
         show_account(accounts)
-    show_end(accounts)
+        out.print("Profit is the seller's, surplus the bidders'. After the slash: the first best, with R = 1.", style="dim")
+    show_verdict(accounts, best_change(DaedalusAction(**accounts[-1]["mechanism"]), config, TRIED_EPISODES, seed))
     if model_account is not None:
         show_model_account(model_account)
     if in_full:
-        out.print("Which field would help: [bold]edgeworth sensitivity[/]. Another mechanism: [bold]--mechanism FILE.json[/].")
+        out.print("All fields: [bold]edgeworth sensitivity[/]. Another mechanism: [bold]--mechanism FILE.json[/].")
 
 
 def _designer(mechanism: str | None, designer: str | None, n_agents: int, model_options: dict[str, Any]) -> Designer:
@@ -138,7 +159,7 @@ def _play(author: Designer, room: SaleRoom, steps: int, in_full: bool, verdicts:
             show_mechanism(mechanism, step, mechanism != last)
         judged = {"verdict": author.verdicts[0].as_dict()} if isinstance(author, LanguageModel) else {}
         if judged and verdicts:
-            show_verdict(judged["verdict"], step)
+            show_rejection(judged["verdict"], step)
         accounts.append({**play_step(room, mechanism, show_sale if in_full else None), **judged})
         history.add(room.mechanisms)
         last = mechanism
@@ -235,14 +256,24 @@ def show_account(accounts: Sequence[dict[str, Any]]) -> None:
     out.print(found)
 
 
-def show_end(accounts: Sequence[dict[str, Any]]) -> None:
-    """The mean score, and how to read an account."""
-    mean = sum(a["composite"] for a in accounts) / len(accounts)
-    out.print(f"Mean R {mean:.3f}. R = W·F·P·S: welfare, fairness, participation, stability.")
-    out.print("Profit is the seller's, surplus the bidders'. After the slash: the first best, with R = 1.", style="dim")
+def show_verdict(accounts: Sequence[dict[str, Any]], change: tuple[str, Any, Estimate] | None) -> None:
+    """The mean score, its four parts, the one that cost most, and what to try."""
+    means = {name: sum(a[name] for a in accounts) / len(accounts) for name in (*PARTS, "composite")}
+    parts = ", ".join(f"{word} {means[name]:.2f}" for name, word in PARTS.items())
+    out.print(f"\n[bold]R {means['composite']:.3f}[/] on average, with {parts}; in every step R is their product.")
+    worst = min(PARTS, key=lambda name: means[name])
+    out.print(f"{PARTS[worst].capitalize()} cost most: {COSTS[worst]}.")
+    if change is None:
+        out.print("To try: no change of a single field is clearly better for this population.")
+    else:
+        field, value, gain = change
+        out.print(
+            f"To try: {field} = {json.dumps(value)}, worth {gain.value:+.3f} in R ({gain.low:+.3f} to {gain.high:+.3f},"
+            f" {TRIED_EPISODES} episodes of this population)."
+        )
 
 
-def show_verdict(verdict: dict[str, Any], step: int) -> None:
+def show_rejection(verdict: dict[str, Any], step: int) -> None:
     """Why a language model's reply was not used, and which mechanism is in force instead."""
     if verdict["posted"] == "reply":
         return

@@ -200,4 +200,5 @@ def triple(flag: str, text: str | None, limit: int) -> Triple:
     try:
         return checked_triple(flag, [int(part) for part in (text or "").replace(" ", ",").split(",") if part], limit)
     except (ValueError, TypeError) as error:
-        raise InvalidOption(f"{flag} is {text!r}; expected three whole numbers from 0 to {limit}, such as 3,2,1.") from error
+        arrived = "missing" if text is None else repr(text)
+        raise InvalidOption(f"{flag} is {arrived}; expected three whole numbers from 0 to {limit}, such as 3,2,1.") from error

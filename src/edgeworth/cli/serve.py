@@ -23,7 +23,7 @@ EXPECTED = "expected what GET /sessions/{id}/export gives: game, seed, options a
 
 def serve_command(
     host: Annotated[str, typer.Option(help="The address to listen on. Others than this machine's own need tokens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")] = 8765,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that serve one socket and one store.")] = 1,
     store: Annotated[
         str | None,
@@ -56,7 +56,7 @@ def serve_command(
 ) -> None:
     """Serve both games: sessions over HTTP and WebSocket that survive the server, designers and hints on request.
 
-    Example: edgeworth serve --port 8000
+    Example: edgeworth serve --port 8765
 
     Example: EDGEWORTH_TOKENS=alice:SECRET edgeworth serve --host 0.0.0.0 --workers 4 --store postgresql://lab@db/edgeworth
     """

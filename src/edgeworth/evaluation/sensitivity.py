@@ -15,7 +15,7 @@ from edgeworth.agents.designers.bundled import bundled_name, mechanism_names
 from edgeworth.agents.designers.search import mean_scores
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.statistics import mean, paired_difference
+from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
 from edgeworth.games.auction.action import CHOICES, FIELDS, FLAGS, DaedalusAction, mechanism_rows
 from edgeworth.progress import Progress, silent
 
@@ -72,3 +72,13 @@ def field_effect(field: str, base: DaedalusAction, scores: NDArray[np.float64], 
 def episode_scores(mechanisms: list[DaedalusAction], config: AuctionConfig, episodes: int, seed: int) -> NDArray[np.float64]:
     """Mean R of every mechanism in every episode, shape (mechanisms, episodes)."""
     return mean_scores(mechanism_rows(mechanisms), config, episodes, seed)
+
+
+def best_change(base: DaedalusAction, config: AuctionConfig, episodes: int, seed: int) -> tuple[str, Any, Estimate] | None:
+    """The change of one field that raises the mean R of a mechanism most: field, value and gain; None where no gain is clear of chance."""
+    scores = episode_scores([base], config, episodes, seed)[0]
+    moves = [(name, value) for name in FIELDS for value in levels_of(name, getattr(base, name)) if value != getattr(base, name)]
+    moved = episode_scores([base.model_copy(update={name: value}) for name, value in moves], config, episodes, seed)
+    best = int(moved.mean(axis=1).argmax())
+    gain = paired_difference(moved[best], scores, seed)
+    return (*moves[best], gain) if gain.low > 0.0 else None

@@ -3,7 +3,7 @@
 The environments are for whoever plays in its own process; the server uses them to describe the games (schema, metadata, tasks) and plays
 the same episodes over sockets from its store. A test compares the two bit for bit. The clients play a session each over a socket:
 
-    with DaedalusClient(base_url="http://127.0.0.1:8000").sync() as market:
+    with DaedalusClient(base_url="http://127.0.0.1:8765").sync() as market:
         result = market.reset(seed=7, stage=3)
 
 All of this needs OpenEnv, which takes seconds to import. `edgeworth.client` speaks the same protocol without it.

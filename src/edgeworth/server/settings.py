@@ -97,7 +97,7 @@ class ServerSettings:
     """All settings of `edgeworth serve`."""
 
     host: str = "127.0.0.1"
-    port: Annotated[int, between(0, 65_535)] = 8000
+    port: Annotated[int, between(0, 65_535)] = 8765
     """0 takes any free one."""
     workers: Annotated[int, between(1, 64)] = 1
     store: str = field(default=DEFAULT_STORE, repr=False)

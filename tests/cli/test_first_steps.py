@@ -1,0 +1,70 @@
+"""What newcomers type first: versions, settings by name from any folder, and sentences for what was left out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgeworth import __version__
+from edgeworth.config import config_folder, found_config, load_yaml
+from edgeworth.errors import DataError
+
+Called = Callable[..., Any]
+
+
+def test_the_version_is_shown(called: Called) -> None:
+    assert called("--version").out.strip() == f"edgeworth {__version__}"
+
+
+@pytest.mark.parametrize("name", ["ppo_fast", "ppo_fast.yaml", "configs/ppo_fast.yaml"])
+def test_settings_that_come_with_the_package_are_found_by_name_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_yaml(Path(name)) == load_yaml(config_folder() / "ppo_fast.yaml")
+
+
+def test_a_file_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ppo_fast.yaml").write_text("seed: 3")
+    assert load_yaml(Path("ppo_fast.yaml")) == {"seed": 3} and found_config(tmp_path / "other.yaml") == tmp_path / "other.yaml"
+
+
+def test_settings_that_are_not_there_are_answered_with_those_that_are() -> None:
+    with pytest.raises(DataError, match=r"cannot be read.*By name there are .*ppo_fast"):
+        load_yaml(Path("nowhere.yaml"))
+
+
+def test_the_file_of_a_scenario_is_no_training(called: Called) -> None:
+    run = called("train", "--config", "configs/scenarios/one_shot.yaml")
+    assert run.status == 2 and "name it with --scenario configs/scenarios/one_shot.yaml instead" in " ".join(run.err.split())
+
+
+def test_a_pool_that_was_left_out_is_called_missing(called: Called) -> None:
+    assert "--pool is missing; expected three whole numbers" in called("parse", "--say", "YOU: deal").err
+
+
+def test_flags_have_no_type_in_the_help(called: Called) -> None:
+    assert "<bool>" not in called("market", "--help").out and "<bool>" not in called("designer", "list", "--help").out
+
+
+def test_the_first_compilation_is_announced_once(tmp_path: Path) -> None:
+    code = """
+import numpy as np
+from edgeworth.progress import ON_COMPILING
+from edgeworth.seeding import hash_rows
+ON_COMPILING.append(lambda: print("compiling"))
+for kind in (np.int64, np.int32):
+    hash_rows(np.ones((2, 2), kind), np.uint64(1), np.empty(2, np.uint64))
+"""
+    runs = [
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True)
+        for _ in range(2)
+    ]
+    assert [run.stdout.split() for run in runs] == [["compiling"], []]
