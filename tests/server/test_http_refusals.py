@@ -13,6 +13,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from edgeworth.server import readiness
 from edgeworth.server.app import create_app
 from edgeworth.server.limits import Rate, decoded
 from edgeworth.server.refusals import Refused
@@ -213,7 +214,7 @@ def test_more_requests_than_a_worker_takes_are_told_to_come_again(tmp_path: Path
 
     async def crowd() -> list[httpx.Response]:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
-            return await asyncio.gather(*(client.get("/ready") for _ in range(6)))
+            return await asyncio.gather(*(client.get("/sessions") for _ in range(6)))
 
     answers = asyncio.run(crowd())
     busy = [answer for answer in answers if answer.status_code == 503]
@@ -243,6 +244,7 @@ def test_a_store_that_does_not_answer_makes_the_server_unready_and_shows_no_pass
     def gone(_: Store) -> None:
         raise OSError("postgresql://lab:hunter2@db/edgeworth is gone")
 
+    monkeypatch.setattr(readiness, "REMEMBERED_SECONDS", 0.0)
     with client_of(settings_in(tmp_path)) as client:
         assert client.get("/ready").json() == {"status": "ready"}
         monkeypatch.setattr(Store, "check", gone)

@@ -12,6 +12,8 @@ import pytest
 
 from designs import SANE
 from edgeworth.server.limits import Rate
+from edgeworth.server.live import GAMES
+from edgeworth.server.monitoring import Metrics
 from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import RequestLimits, SessionLimits
 from edgeworth.server.sockets import Conversation
@@ -29,7 +31,7 @@ def sessions(tmp_path: Path) -> Any:
 
 def conversation(sessions: Sessions, game: str = "auction", owner: str = "local", **limits: Any) -> Conversation:
     given = RequestLimits(**limits)
-    return Conversation(sessions, game, owner, given, Rate(given.rate, given.burst))
+    return Conversation(sessions, game, owner, given, Rate(given.rate, given.burst), Metrics(GAMES))
 
 
 def talk(*said: Coroutine[Any, Any, Any]) -> list[Any]:

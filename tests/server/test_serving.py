@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -159,6 +160,10 @@ def test_a_connection_too_many_is_answered_503(tmp_path: Path) -> None:
             time.sleep(0.1)
             heard = talk(port, "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert heard.startswith("HTTP/1.1 503 ")
+        until = time.monotonic() + 10.0
+        while (answer := httpx.get(f"http://127.0.0.1:{port}/metrics")).status_code == 503 and time.monotonic() < until:
+            time.sleep(0.05)  # the closed connection is still counted
+        assert float(re.search(r"\nedgeworth_turned_away_total (\S+)", answer.text)[1]) >= 1.0  # type: ignore[index]
 
 
 def serve(*flags: str, tokens: str = "", store: str = "sqlite://") -> subprocess.CompletedProcess[str]:

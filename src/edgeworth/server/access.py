@@ -13,6 +13,7 @@ import functools
 import hashlib
 import hmac
 import ipaddress
+import re
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -22,12 +23,15 @@ from edgeworth.server.settings import LOCAL, ServerSettings
 
 OPEN = frozenset({"", "/", "/health", "/ready"})
 """Paths that need no token."""
+PROBES = frozenset({"/health", "/ready", "/metrics"})
+"""Paths that a busy server answers too."""
 PAGE_FILES = "/page/"
 """The files of the lab page need none either: the page asks for the token."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 REFUSED_SOCKET, LATER_SOCKET = 1008, 1013
 NETWORK_BITS = 64
 """The part of an IPv6 address that names a network; the owner of the network chooses the rest."""
+TOKEN_IN_URL = re.compile(rb"(?:^|&)(?:access_)?token=", re.IGNORECASE)
 USED_HEADERS = frozenset({b"host", b"origin", b"authorization"})
 
 
@@ -92,7 +96,9 @@ class Access:
                 self._check_client(scope.get("client"))
             self._check_host(host)
             self._check_origin(scope, origin, host)
+            _check_query(scope)
             path = path_within(scope)
+            scope.setdefault("state", {})["probe"] = path in PROBES
             owner = LOCAL if path in OPEN or path.startswith(PAGE_FILES) else self._owner(sent.get(b"authorization"))
         except Refused as refused:
             return await _refuse(self._counted(refused, scope), scope, receive, send)
@@ -135,6 +141,13 @@ class Access:
         if origin.partition("://")[2].lower() != host.lower():
             message = f"Pages from {origin[:100]!r} may not use this server."
             raise Refused(403, "foreign_origin", message, "Start it with --origin to allow that.", "origin")
+
+
+def _check_query(scope: Scope) -> None:
+    """Refuse a token in the URL, which proxies and browsers write down."""
+    if TOKEN_IN_URL.search(scope.get("query_string", b"")):
+        message = "The token came in the URL, which proxies and browsers write down; it should be replaced by a new one."
+        raise Refused(400, "token_in_url", message, "Send the header `Authorization: Bearer TOKEN`.", "token")
 
 
 async def _refuse(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:

@@ -27,8 +27,9 @@ from edgeworth.seeding import generator
 from edgeworth.server.access import Access
 from edgeworth.server.limits import Guard
 from edgeworth.server.live import GAMES, open_live, opening_of
-from edgeworth.server.monitoring import Metrics, Monitor, note
+from edgeworth.server.monitoring import UVICORN, Metrics, Monitor, note
 from edgeworth.server.plots import Remembered, shown_files
+from edgeworth.server.readiness import Readiness
 from edgeworth.server.refusals import add_exception_handlers
 from edgeworth.server.routes_designers import add_designers
 from edgeworth.server.routes_games import auction_routes, bargaining_routes, session_routes
@@ -63,14 +64,16 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     store, metrics, running = Store(settings.store), Metrics(GAMES), Running()
     sessions = Sessions(store, settings.sessions, settings.alone)
     sessions.on_step = metrics.stepped
-    metrics.watch("sessions", "Sessions in the store.", lambda: store.count("")[0])
+    readiness = Readiness(store)
+    metrics.watch("sessions", "Sessions in the store.", lambda: readiness.sessions)
+    metrics.watch("store_writable", "Whether the store takes a write.", lambda: readiness.writable)
     app = FastAPI(
         title="Edgeworth",
         version=__version__,
         summary="Two strategic games over HTTP: bargaining, and the design of auctions.",
         docs_url=None,  # FastAPI's page loads its script from elsewhere
         redoc_url=None,
-        lifespan=_lifespan(settings, sessions, metrics, running),
+        lifespan=_lifespan(settings, sessions, metrics, readiness, running),
     )
     app.state.settings, app.state.sessions, app.state.metrics, app.state.running = settings, sessions, metrics, running
     app.include_router(auction_routes(sessions))
@@ -83,7 +86,7 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     running.stops.append(functools.partial(asyncio.to_thread, training.close))
     app.include_router(run_routes(settings, files, training))
     app.include_router(result_routes(settings))
-    app.include_router(page_routes(files, store, metrics, lambda: running.draining))
+    app.include_router(page_routes(files, readiness, metrics, lambda: running.draining))
     add_designers(app, sessions, settings)
     add_sockets(app, sessions, settings)
     add_openenv(app, sessions, settings)
@@ -107,7 +110,7 @@ def _add_middleware(app: FastAPI, settings: ServerSettings, metrics: Metrics) ->
 
 
 def _lifespan(
-    settings: ServerSettings, sessions: Sessions, metrics: Metrics, running: Running
+    settings: ServerSettings, sessions: Sessions, metrics: Metrics, readiness: Readiness, running: Running
 ) -> Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]:
     """Start and stop the application's parts."""
 
@@ -117,13 +120,15 @@ def _lifespan(
         await asyncio.to_thread(compile_rules)
         for start in running.starts:
             await start()
-        sweeper = asyncio.create_task(_sweep(settings, sessions, metrics))
+        sweeper = asyncio.create_task(_sweep(settings, sessions, metrics, readiness))
         _drain_on_sigterm(running, settings.drain_seconds)
+        UVICORN.addFilter(metrics.filter)
         gc.freeze()  # a garbage collection that scans everything loaded until now would pause all requests
         try:
             yield
         finally:
             gc.unfreeze()
+            UVICORN.removeFilter(metrics.filter)
             running.draining = True
             sweeper.cancel()
             for stop in reversed(running.stops):
@@ -157,13 +162,14 @@ def compile_rules() -> None:
         open_live(opening_of(game, {}, 0)).step(first[game])
 
 
-async def _sweep(settings: ServerSettings, sessions: Sessions, metrics: Metrics) -> None:
-    """Delete idle sessions at intervals."""
+async def _sweep(settings: ServerSettings, sessions: Sessions, metrics: Metrics, readiness: Readiness) -> None:
+    """Delete idle sessions at intervals, and write this worker's gauges down for the others."""
     while True:
         await asyncio.sleep(settings.sweep_seconds)
+        await readiness.problem()
+        metrics.sample()
         try:
             gone = await sessions.expire()
-            await asyncio.to_thread(metrics.sample)
         except Exception as error:
             note(logging.ERROR, "sweep_failed", error)
             continue

@@ -1,6 +1,7 @@
 """The database behind the sessions: SQLite or PostgreSQL by URL, with plain SQL on the connections of SQLAlchemy's pool.
 
-A single statement commits by itself. `writing` is a transaction of several; in SQLite it takes the write lock at its beginning.
+A single statement commits by itself. `writing` is a transaction of several; in SQLite it takes the write lock at its beginning. An error of
+the driver becomes a refusal that says why without naming hosts, users or files, and has the driver's error as its cause, for the log.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from edgeworth.errors import InvalidOption
 from edgeworth.server.refusals import Refused
@@ -51,12 +53,14 @@ class Database:
         self.url = checked_url(url)
         self.server = self.url.get_backend_name() == "postgresql"
         """Whether it is reached over a network, and not a local file."""
-        self._engine = _postgresql_engine(self.url) if self.server else _sqlite_engine(self.url)
+        make = _postgresql_engine if self.server else _sqlite_engine
+        self._engine, self._fresh = make(self.url), make(self.url, poolclass=NullPool)
         self._errors: tuple[type[Exception], ...] = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error)
         try:
             self._engine.raw_connection().close()
         except self._errors as error:
             raise InvalidOption(f"The store does not answer: {self._said(error)} Expected a database at {shown(self.url)}.") from error
+        self._file = None if self.server else _file_at(self.url)
 
     def changed(self, statement: str, values: Mapping[str, Any]) -> int:
         """Carry out one statement; how many rows it changed."""
@@ -75,16 +79,24 @@ class Database:
             return list(cursor.execute(statement, values).fetchall())
 
     @contextmanager
-    def writing(self) -> Iterator[Cursor]:
-        """A transaction: everything in it happens, or nothing."""
-        with self._cursor() as cursor:
+    def writing(self, fresh: bool = False) -> Iterator[Cursor]:
+        """A transaction: everything in it happens, or nothing; `fresh`: on a new connection, which has nothing in its cache."""
+        with self._cursor(fresh) as cursor:
             cursor.execute("BEGIN" if self.server else "BEGIN IMMEDIATE")
             try:
                 yield cursor
                 cursor.execute("COMMIT")
-            except BaseException:
-                cursor.execute("ROLLBACK")
+            except BaseException as error:
+                try:
+                    cursor.execute("ROLLBACK")
+                except self._errors as second:  # as after a full disk, where SQLite has ended the transaction itself
+                    error.add_note(f"ROLLBACK failed too: {second}")
                 raise
+
+    def check_file(self) -> None:
+        """Refuse where SQLite's file is gone: an open connection would go on writing to what nobody can open any more."""
+        if self._file != (None if self.server else _file_at(self.url)):
+            raise _unavailable("its file was deleted or replaced.")
 
     def create(self, *statements: str) -> None:
         """Make tables that are not there yet, one worker at a time."""
@@ -99,18 +111,17 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
+    def _cursor(self, fresh: bool = False) -> Iterator[Cursor]:
         """A connection of the pool, on which every statement commits by itself; errors become refusals."""
         try:
-            connection = self._engine.raw_connection()
+            connection = (self._fresh if fresh else self._engine).raw_connection()
             try:
                 yield Cursor(connection.cursor(), self.server)
             finally:
                 connection.close()
         except self._errors as error:
-            message = f"The store does not answer: {self._said(error)}"
-            remedy = "Try again; GET the session's state to see which step it is at."
-            raise Refused(503, "store_unavailable", message, remedy, retry_after=1) from error
+            unreached = self.server and getattr(error, "sqlstate", None) is None  # the driver's message then names host and user
+            raise _unavailable("no connection to the database can be made." if unreached else self._said(error)) from error
 
     def _said(self, error: Exception) -> str:
         """The first line of the driver's message, without the password."""
@@ -119,14 +130,28 @@ class Database:
         return said.replace(str(self.url.password), "***") if self.url.password else said
 
 
-def _sqlite_engine(url: URL) -> Engine:
+def _unavailable(said: str) -> Refused:
+    remedy = "Try again; GET the session's state to see which step it is at."
+    return Refused(503, "store_unavailable", f"The store does not answer: {said}", remedy, retry_after=1)
+
+
+def _file_at(url: URL) -> tuple[int, int] | None:
+    """Which file SQLite's path leads to."""
+    try:
+        found = Path(str(url.database)).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _sqlite_engine(url: URL, **pool: Any) -> Engine:
     """Readers beside a writer, and commits that survive the death of the process; only a power cut could undo them."""
     folder = Path(str(url.database)).parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidOption(f"The store's folder cannot be made: {error.strerror}: {folder}.") from error
-    engine = create_engine(url.set(drivername="sqlite"), connect_args={"timeout": BUSY_SECONDS})
+    engine = create_engine(url.set(drivername="sqlite"), connect_args={"timeout": BUSY_SECONDS}, **pool)
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
@@ -139,11 +164,11 @@ def _sqlite_engine(url: URL) -> Engine:
     return engine
 
 
-def _postgresql_engine(url: URL) -> Engine:
+def _postgresql_engine(url: URL, **pool: Any) -> Engine:
     """A pool of connections, each checked before it is used."""
     timeout = {"connect_timeout": CONNECT_SECONDS}
     try:
-        engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=timeout, pool_pre_ping=True)
+        engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=timeout, pool_pre_ping=True, **pool)
     except ImportError as error:
         raise InvalidOption("The store's driver is missing; install it with the `server` extra.") from error
 

@@ -93,9 +93,8 @@ class Guard:
         self.in_progress += 1
         try:
             try:
-                if self.in_progress > self.limits.requests:
-                    raise Refused(503, "busy", f"{self.limits.requests} requests are in progress.", "Try again in a moment.", retry_after=1)
-                self.rate.take(scope["state"]["owner"])
+                if not scope["state"].get("probe"):
+                    self._count(scope["state"]["owner"])
                 body = await self._body(scope, receive)
                 if scope["method"] in WITH_BODY and body:
                     decoded(body, self.limits.depth)
@@ -105,6 +104,11 @@ class Guard:
             await self.app(scope, _replayed(body, receive), send)
         finally:
             self.in_progress -= 1
+
+    def _count(self, owner: str) -> None:
+        if self.in_progress > self.limits.requests:
+            raise Refused(503, "busy", f"{self.limits.requests} requests are in progress.", "Try again in a moment.", retry_after=1)
+        self.rate.take(owner)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         headers = Headers(scope=scope)

@@ -1,7 +1,7 @@
 """Log, metrics and the outermost middleware, which gives every request an id and answers faults.
 
 The log has one JSON object a line, on standard error. Bodies, headers and query strings are never written, and the route's template stands
-for the path, so that nothing a client sends by mistake ends up there.
+for the path, so that nothing a client sends by mistake ends up there; the address of a client is.
 
 Several workers write their metrics into one folder (`PROMETHEUS_MULTIPROC_DIR`, which `edgeworth serve` makes), and any of them reports the
 totals. Counts of a worker that died are kept; its gauges are not.
@@ -16,11 +16,12 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import orjson
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,6 +29,9 @@ from edgeworth.server.refusals import Refused, refusal_response
 
 LOGGERS = ("uvicorn", "edgeworth.server")
 """Standard loggers whose records become lines too."""
+UVICORN = logging.getLogger("uvicorn.error")
+TURNED_AWAY, SOCKET_LINE = "Exceeded concurrency limit.", '"WebSocket %s"'
+"""Parts of what uvicorn logs about a connection too many, and about a socket; the latter comes with its query string."""
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 LATENCY = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 4.0, 16.0)
 """Seconds."""
@@ -84,8 +88,19 @@ class Metrics:
         self.seconds = Histogram("edgeworth_request_seconds", "Seconds to an answer.", ["route"], buckets=LATENCY, registry=self.registry)
         self.steps = Counter("edgeworth_steps", "Steps made and stored, by game.", ["game"], registry=self.registry)
         self.refusals = Counter("edgeworth_refusals", "Requests not carried out, by code.", ["code"], registry=self.registry)
+        self.messages = Counter(
+            "edgeworth_socket_messages",
+            "Messages on sockets, by game, type and outcome.",
+            ["game", "type", "outcome"],
+            registry=self.registry,
+        )
+        self.turned_away = Counter("edgeworth_turned_away", "Requests on connections beyond the limit.", registry=self.registry)
         for game in games:
             self.steps.labels(game)
+        self._process = ProcessCollector(registry=None)
+        self._usage: dict[str, Gauge] = {}
+        self.thread = ThreadPoolExecutor(1, "metrics")
+        """For `text`: a thread that no slow database can keep busy."""
         self._readings: list[tuple[Gauge, Callable[[], float]]] = []
 
     def watch(self, name: str, says: str, read: Callable[[], float], everywhere: bool = True) -> None:
@@ -102,6 +117,18 @@ class Metrics:
         """Read all gauges."""
         for gauge, read in self._readings:
             gauge.set(read())
+        for family in self._process.collect():
+            for sample in family.samples:
+                if sample.name not in self._usage:
+                    help_text, mode = family.documentation, "liveall"
+                    self._usage[sample.name] = Gauge(sample.name, help_text, multiprocess_mode=mode, registry=self.registry)  # type: ignore[arg-type]
+                self._usage[sample.name].set(sample.value)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """As a filter of uvicorn's log: count connections that it turned away, and drop its lines with query strings."""
+        if str(record.msg).startswith(TURNED_AWAY):
+            self.turned_away.inc()
+        return SOCKET_LINE not in str(record.msg)
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
@@ -174,7 +201,7 @@ class Monitor:
             if "code" in state:
                 self.metrics.refusals.labels(state["code"]).inc()
             facts = {name: state[name] for name in ("owner", "code", "request_id") if name in state}
-            note(logging.INFO, "socket", seconds=round(time.perf_counter() - began, 3), **facts)
+            note(logging.INFO, "socket", client=client_of(scope), seconds=round(time.perf_counter() - began, 3), **facts)
 
     def _record(self, scope: Scope, status: int, began: float) -> None:
         state, route, method, seconds = scope["state"], route_of(scope), scope["method"], time.perf_counter() - began
@@ -184,7 +211,13 @@ class Monitor:
         if self.log_requests:
             facts = {name: state[name] for name in ("owner", "session", "code") if name in state}
             facts |= {"ms": round(seconds * 1e3, 3), "request_id": state["request_id"]}
-            note(logging.INFO, "request", method=method, route=route, status=status, **facts)
+            note(logging.INFO, "request", client=client_of(scope), method=method, route=route, status=status, **facts)
+
+
+def client_of(scope: Scope) -> str | None:
+    """The address of the client, or of the proxy in front."""
+    client = scope.get("client")
+    return None if client is None else str(client[0])
 
 
 def route_of(scope: Scope) -> str:

@@ -6,6 +6,7 @@ route or a socket; errors of the games, of Pydantic and of the framework become 
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import orjson
@@ -27,6 +28,7 @@ from edgeworth.errors import (
 )
 from edgeworth.validation import problem_in, shown
 
+LOG = logging.getLogger(__name__)
 PLACES = ("body", "query", "path")
 DESCRIPTIONS = {
     400: "The request cannot be read.",
@@ -158,23 +160,31 @@ def framework_refusal(request: Request, error: HTTPException) -> Refused:
     return Refused(error.status_code, "refused", str(error.detail), "Change the request as the message says.")
 
 
+def log_failure(refused: Refused, error: Exception, request_id: str = "on a socket") -> None:
+    """Write down with its traceback what failed behind a refusal, such as the database or a model."""
+    if refused.status >= 500 and error.__cause__ is not None:
+        LOG.error("Request %s failed: %s", request_id, refused.code, exc_info=error)
+
+
 def add_exception_handlers(app: FastAPI) -> None:
     """Answer every error that is a refusal as a `Problem`; others are faults, which `Monitor` answers."""
 
-    def answer(request: Request, refused: Refused) -> Response:
-        request.scope["state"]["code"] = refused.code
+    def answer(request: Request, refused: Refused, error: Exception) -> Response:
+        state = request.scope["state"]
+        state["code"] = refused.code
+        log_failure(refused, error, state["request_id"])
         return refusal_response(refused)
 
     @app.exception_handler(Refused)
     @app.exception_handler(EdgeworthError)
     async def on_refusal(request: Request, error: Refused | EdgeworthError) -> Response:
-        return answer(request, refusal_of(error))
+        return answer(request, refusal_of(error), error)
 
     @app.exception_handler(RequestValidationError)
     @app.exception_handler(ValidationError)
     async def on_invalid(request: Request, error: RequestValidationError | ValidationError) -> Response:
-        return answer(request, invalid_request(error))
+        return answer(request, invalid_request(error), error)
 
     @app.exception_handler(HTTPException)
     async def on_http(request: Request, error: HTTPException) -> Response:
-        return answer(request, framework_refusal(request, error))
+        return answer(request, framework_refusal(request, error), error)

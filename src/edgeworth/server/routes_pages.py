@@ -14,15 +14,15 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from edgeworth.server.models import Status
 from edgeworth.server.monitoring import Metrics
 from edgeworth.server.plots import DRAWN, TYPES, DrawnFigures, Remembered, gallery
+from edgeworth.server.readiness import Readiness
 from edgeworth.server.refusals import Json, Refused, problems
-from edgeworth.server.store import Store
 from edgeworth.server.studies import PAGES, WRITE_UP, Markdown, study_file
 
 FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in TYPES.values()}}}
 HEADERS = {"content-security-policy": "default-src 'self'; style-src 'unsafe-inline'", "x-content-type-options": "nosniff"}
 
 
-def page_routes(files: Remembered[dict[str, Path]], store: Store, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
+def page_routes(files: Remembered[dict[str, Path]], readiness: Readiness, metrics: Metrics, draining: Callable[[], bool]) -> APIRouter:
     """Pages, health, readiness and metrics."""
     drawn = DrawnFigures()
     router = APIRouter(tags=["pages"])
@@ -56,19 +56,18 @@ def page_routes(files: Remembered[dict[str, Path]], store: Store, metrics: Metri
 
     @router.get("/ready", operation_id="ready", response_model=Status, responses=problems(503), tags=["probes"])
     async def ready() -> Response:
-        """Whether requests will be answered."""
+        """Whether requests will be answered; where not, the reason."""
         if draining():
             raise Refused(503, "draining", "This server is leaving.", "Ask another one.", retry_after=5)
-        try:
-            await asyncio.to_thread(store.check)
-        except Exception as error:
-            kind = type(error).__name__
-            raise Refused(503, "no_store", f"The store does not answer ({kind}).", "Try again later.", retry_after=5) from error
+        if problem := await readiness.problem():
+            raise Refused(503, "no_store", problem, "Try again later.", retry_after=5)
         return Json({"status": "ready"})
 
     @router.get("/metrics", operation_id="metrics", response_class=PlainTextResponse, responses=problems(page=True), tags=["probes"])
     async def metric_text() -> Response:
-        """Metrics in Prometheus's format."""
-        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE_LATEST)
+        """Metrics in Prometheus's format, also while the store does not answer."""
+        await readiness.problem()
+        text = await asyncio.get_running_loop().run_in_executor(metrics.thread, metrics.text)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     return router

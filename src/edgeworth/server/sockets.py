@@ -19,7 +19,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from edgeworth.errors import EdgeworthError
 from edgeworth.server.limits import Rate, decoded
 from edgeworth.server.live import Turn
-from edgeworth.server.refusals import Refused, refusal_of
+from edgeworth.server.monitoring import Metrics
+from edgeworth.server.refusals import Refused, log_failure, refusal_of
 from edgeworth.server.routes_games import PREFIXES
 from edgeworth.server.routes_openenv import rpc_answer
 from edgeworth.server.sessions import Held, Sessions, other_game
@@ -28,6 +29,8 @@ from edgeworth.server.settings import RequestLimits, ServerSettings, SocketLimit
 LOG = logging.getLogger(__name__)
 LONGEST_EPISODE_ID = 255
 GOING_AWAY, REFUSED, TOO_BIG = 1001, 1008, 1009
+UNREADABLE = "unreadable"
+"""The type under which messages of no known type are counted."""
 EXECUTION_ERROR = "EXECUTION_ERROR"
 CODES_BY_STATUS = {400: "INVALID_JSON", 404: "SESSION_ERROR", 422: "VALIDATION_ERROR", 429: "CAPACITY_REACHED"}
 """OpenEnv's code for a refusal; EXECUTION_ERROR for any other status."""
@@ -48,9 +51,9 @@ ENDED = "episode_length"
 class Conversation:
     """The messages of one socket and their answers."""
 
-    def __init__(self, sessions: Sessions, game: str, owner: str, limits: RequestLimits, rate: Rate) -> None:
+    def __init__(self, sessions: Sessions, game: str, owner: str, limits: RequestLimits, rate: Rate, metrics: Metrics) -> None:
         self.sessions, self.game, self.owner = sessions, game, owner
-        self.limits, self.rate = limits, rate
+        self.limits, self.rate, self.metrics = limits, rate, metrics
         self.session_id: str | None = None
         self.made = False
         """Whether the session is this socket's own."""
@@ -73,21 +76,32 @@ class Conversation:
 
     async def answer(self, text: bytes) -> bytes | None:
         """The reply to a message, or None to a `close`."""
+        counted, outcome = UNREADABLE, "refused"
         try:
             self.rate.take(self.owner)
             kind, data = _message(text, self.limits.depth)
-            if kind == "close":
-                return None
-            if kind not in self._answers:
-                expected = f"{', '.join(self._answers)} or close"
-                raise Refused(422, "unknown_type", f"Unknown message type: {kind[:60]}.", f"Send a message of the type {expected}.", "type")
-            return await self._answers[kind](data)
+            counted = kind if kind == "close" or kind in self._answers else UNREADABLE
+            reply = None if kind == "close" else await self._reply(kind, data)
+            outcome = "answered"
+            return reply
         except (Refused, EdgeworthError) as error:
-            return error_message(refusal_of(error))
+            refused = refusal_of(error)
+            self.metrics.refusals.labels(refused.code).inc()
+            log_failure(refused, error)
+            return error_message(refused)
         except Exception as error:
             LOG.error("A message on a socket could not be answered.", exc_info=error)
             said = "The server failed over this message; its log says why."
+            self.metrics.refusals.labels("internal").inc()
             return error_message(Refused(500, "internal", said, "Ask for the state, and go on from there."))
+        finally:
+            self.metrics.messages.labels(self.game, counted, outcome).inc()
+
+    async def _reply(self, kind: str, data: dict[str, Any]) -> bytes:
+        if kind not in self._answers:
+            expected = f"{', '.join(self._answers)} or close"
+            raise Refused(422, "unknown_type", f"Unknown message type: {kind[:60]}.", f"Send a message of the type {expected}.", "type")
+        return await self._answers[kind](data)
 
     async def leave(self) -> None:
         """Delete the session if this socket made it."""
@@ -190,8 +204,8 @@ def error_message(refused: Refused) -> bytes:
 class Sockets:
     """All sockets of a worker."""
 
-    def __init__(self, sessions: Sessions, limits: RequestLimits, own: SocketLimits) -> None:
-        self.sessions, self.limits, self.own = sessions, limits, own
+    def __init__(self, sessions: Sessions, limits: RequestLimits, own: SocketLimits, metrics: Metrics) -> None:
+        self.sessions, self.limits, self.own, self.metrics = sessions, limits, own, metrics
         self.rate = Rate(limits.rate, limits.burst)
         self.open = 0
 
@@ -212,7 +226,7 @@ class Sockets:
         """Answer messages until one side closes the socket."""
         await websocket.accept()
         self.open += 1
-        conversation = Conversation(self.sessions, game, websocket.scope["state"]["owner"], self.limits, self.rate)
+        conversation = Conversation(self.sessions, game, websocket.scope["state"]["owner"], self.limits, self.rate, self.metrics)
         try:
             if await self._admit(websocket, conversation):
                 await self._converse(websocket, conversation)
@@ -233,6 +247,8 @@ class Sockets:
                 await conversation.attach(session_id)
         except (Refused, EdgeworthError) as error:
             refused = refusal_of(error)
+            websocket.scope["state"]["code"] = refused.code
+            log_failure(refused, error)
             await websocket.send_text(error_message(refused).decode())
             await websocket.close(REFUSED, refused.code)
             return False
@@ -260,6 +276,7 @@ class Sockets:
 
 def add_sockets(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
     """Add the sockets of both games, and a gauge of how many are open."""
-    sockets = Sockets(sessions, settings.limits, settings.sockets)
-    app.state.metrics.watch("sockets", "Open sockets.", lambda: sockets.open, everywhere=False)
+    metrics: Metrics = app.state.metrics
+    sockets = Sockets(sessions, settings.limits, settings.sockets, metrics)
+    metrics.watch("sockets", "Open sockets.", lambda: sockets.open, everywhere=False)
     app.include_router(sockets.routes(PREFIXES))

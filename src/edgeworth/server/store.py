@@ -189,8 +189,13 @@ class Store:
             return [name for name, generation in idle if _forget(cursor, name, generation, before)]
 
     def check(self) -> None:
-        """Raise where the database does not answer."""
-        self.database.row("SELECT 1")
+        """Open, step and delete a session in one transaction; refused, with the reason, where the store cannot take that."""
+        self.database.check_file()
+        line = Line(f"check {uuid.uuid4().hex}", uuid.uuid4().hex, 0, None, done=False)  # no client can choose a name with a space
+        with self.database.writing(fresh=True) as cursor:
+            cursor.execute(INSERT, {**line.values(), "owner": "", "opening": "{}"})
+            cursor.execute(self._append, line.values())
+            _forget(cursor, line.session_id, line.generation)
 
     def close(self) -> None:
         """Close all connections."""

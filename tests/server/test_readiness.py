@@ -1,0 +1,196 @@
+"""A store that cannot take a write makes the server unready, with the reason; metrics are answered all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import sqlite3
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import psycopg
+import pytest
+from fastapi.testclient import TestClient
+
+from edgeworth.server import readiness
+from edgeworth.server.readiness import Readiness
+from edgeworth.server.store import Store
+from running_servers import client_of, settings_in
+
+STORE, NOBODY = "sessions.sqlite", 65_534
+
+
+@pytest.fixture(autouse=True)
+def always_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "REMEMBERED_SECONDS", 0.0)
+
+
+def refused(client: TestClient) -> str:
+    """Why the server is not ready; its metrics have to say so too."""
+    answer, metrics = client.get("/ready"), client.get("/metrics")
+    assert (answer.status_code, answer.json()["code"], metrics.status_code) == (503, "no_store", 200)
+    assert "edgeworth_store_writable 0.0" in metrics.text and "edgeworth_sessions NaN" in metrics.text
+    assert client.get("/health").status_code == 200
+    return str(answer.json()["message"])
+
+
+def is_ready(client: TestClient) -> bool:
+    assert "edgeworth_store_writable 1.0" in client.get("/metrics").text
+    return client.get("/ready").json() == {"status": "ready"}
+
+
+def delete(file: Path) -> None:
+    file.unlink()
+
+
+def replace(file: Path) -> None:
+    file.rename(file.with_name("elsewhere"))
+    sqlite3.connect(file).execute("CREATE TABLE other (id)").connection.close()
+
+
+def garble(file: Path) -> None:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    with file.open("r+b") as stream:
+        stream.seek(100)
+        stream.write(b"\xa5" * (file.stat().st_size - 100))
+
+
+def drop_a_table(file: Path) -> None:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("DROP TABLE edgeworth_log")
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [(delete, "deleted or replaced"), (replace, "deleted or replaced"), (garble, "malformed"), (drop_a_table, "no such table")],
+)
+def test_a_file_that_is_no_store_any_more_is_not_ready(tmp_path: Path, harm: Callable[[Path], None], said: str) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        assert client.post("/reset", json={"session_id": "s"}).status_code == 200 and is_ready(client)
+        harm(tmp_path / STORE)
+        why = refused(client)
+    assert said in why and str(tmp_path) not in why
+
+
+@contextlib.contextmanager
+def no_longer_file(folder: Path) -> Iterator[None]:
+    """No file can grow beyond the length of the store's log."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / f"{STORE}-wal").stat().st_size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextlib.contextmanager
+def full_disk(folder: Path) -> Iterator[None]:
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while True:
+            stream.write(bytes(4_096))
+    yield
+    filler.unlink()
+
+
+@contextlib.contextmanager
+def read_only_files(folder: Path) -> Iterator[None]:
+    """The files may only be read, by us as we are meanwhile: not root, who may write to everything."""
+    person = os.geteuid()
+    _change_modes(folder, 0o555, 0o444)
+    os.seteuid(person or NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(person)
+        _change_modes(folder, 0o755, 0o644)
+
+
+def _change_modes(folder: Path, own: int, files: int) -> None:
+    folder.chmod(own)
+    for file in folder.iterdir():
+        file.chmod(files)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of the test's own, where the test may mount one."""
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", tmp_path], check=False).returncode:
+        pytest.skip("mounting a disk takes root")
+    try:
+        yield tmp_path
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+def check_trouble(folder: Path, trouble: Callable[[Path], AbstractContextManager[None]], said: str) -> None:
+    with client_of(settings_in(folder)) as client:
+        assert client.post("/reset", json={"session_id": "s"}).status_code == 200 and is_ready(client)
+        with trouble(folder):
+            assert said in refused(client)
+        assert is_ready(client)
+        assert client.get("/sessions").json()["sessions"][0]["session_id"] == "s"
+
+
+def test_a_store_whose_file_cannot_grow_is_not_ready_until_it_can(tmp_path: Path) -> None:
+    check_trouble(tmp_path, no_longer_file, "disk I/O error")
+
+
+def test_a_full_disk_is_not_ready_until_there_is_room(disk: Path) -> None:
+    check_trouble(disk, full_disk, "disk is full")
+
+
+def test_files_that_may_only_be_read_are_not_ready_until_they_may_be_written() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # everybody may pass through its parents, unlike those of `tmp_path`
+        check_trouble(Path(folder), read_only_files, "readonly database")
+
+
+def test_a_database_that_is_read_only_or_down_is_not_ready_until_it_is_back(
+    tmp_path: Path, postgres_url: str, postgres_server_url: str
+) -> None:
+    name = postgres_url.rpartition("/")[2]
+    with psycopg.connect(postgres_server_url, autocommit=True) as outside, client_of(settings_in(tmp_path, store=postgres_url)) as client:
+        assert is_ready(client)
+        outside.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        assert "read-only transaction" in refused(client)
+        outside.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = off")
+        assert is_ready(client)
+        outside.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        outside.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        assert "no connection" in (why := refused(client)) and "127.0.0.1" not in why and name not in why
+        outside.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        assert is_ready(client)
+
+
+def test_a_trial_leaves_nothing_in_the_store(store_url: str) -> None:
+    store = Store(store_url)
+    store.check()
+    assert store.count("") == (0, 0) and store.database.row("SELECT COUNT(*) FROM edgeworth_log")[0] == 0
+    store.close()
+
+
+def test_all_who_ask_share_one_trial_and_do_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, tried, free = Store(f"sqlite:///{tmp_path / STORE}"), [], threading.Event()
+
+    def hang(_: Store) -> None:
+        tried.append(1)
+        free.wait(30.0)
+
+    monkeypatch.setattr(Store, "check", hang)
+    monkeypatch.setattr(readiness, "PATIENCE_SECONDS", 0.05)
+
+    async def ask() -> list[str | None]:
+        asked = Readiness(store)
+        answers = await asyncio.gather(*(asked.problem() for _ in range(20)))
+        free.set()
+        return answers
+
+    assert all(answer is not None and "not answered" in answer for answer in asyncio.run(ask())) and len(tried) == 1
+    store.close()
