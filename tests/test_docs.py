@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 from edgeworth.llm.huggingface import Pocket
 from edgeworth.training.pocket_folder import read_card
 
@@ -48,13 +50,15 @@ def test_every_relative_link_of_the_pages_leads_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_five_lines_of_the_readme_run() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    assert code is not None
-    names: dict[str, object] = {}
-    exec(code.group(1), names)  # the reader will do the same
-    assert names["terminated"] in (True, False)
+def test_the_examples_of_the_readme_print_the_same_every_time(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        printed = []
+        for _ in range(2):
+            exec(example, {})  # the reader will do the same
+            printed.append(capsys.readouterr().out)
+        assert printed[0].strip() and printed[0] == printed[1]
 
 
 def test_the_examples_of_the_page_on_hints_run() -> None:

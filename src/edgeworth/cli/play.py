@@ -12,6 +12,7 @@ from edgeworth.cli import options
 from edgeworth.cli.console import err, out
 from edgeworth.dialogues.wording import act_name
 from edgeworth.errors import IllegalAction, UnknownName
+from edgeworth.evaluation.statistics import counted
 from edgeworth.games.bargaining.vocabulary import Act, Side
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def _show(game: TerminalGame, moves: Iterable[Move]) -> None:
 def _show_choices(game: TerminalGame) -> None:
     caps, share = "  ".join(f"0–{int(n)}" for n in game.info["oA_max"]), game.example()
     game.screen.print()
-    game.screen.print(f"{game.observation['turns_remaining']} moves left. Your share is three numbers (books hats balls: {caps}).")
+    game.screen.print(
+        f"{counted(game.observation['turns_remaining'], 'move')} left. Your share is three numbers (books hats balls: {caps})."
+    )
     choices = [f"[cyan]propose[/] {share}", f"[cyan]insist[/] {share}"]
     if game.info["action_mask"][Act.AGREE]:
         choices.append("[cyan]agree[/]")
@@ -114,7 +117,7 @@ def talk(
     screen.print("Say what you want, for example: i want the hats, you can have the rest. [cyan]help[/] explains, [cyan]quit[/] leaves.")
     table.hear(game.info["history"])
     while not game.ended:
-        move = game.ask(f"[bold]You[/] ({game.observation['turns_remaining']} moves left): ")
+        move = game.ask(f"[bold]You[/] ({counted(game.observation['turns_remaining'], 'move')} left): ")
         if move is None:
             game.leave()
             break

@@ -65,7 +65,7 @@ def _sensitivity_page(stages: list[dict[str, Any]]) -> Iterator[RenderableType]:
 
 
 def _change(level: dict[str, Any]) -> str:
-    return f"{_level(level)} {level['value']:+.3f} ±{Estimate.from_dict(level).half_width:.3f}"
+    return f"{_level(level)}\n{level['value']:+.3f} ±{Estimate.from_dict(level).half_width:.3f}"
 
 
 def _level(level: dict[str, Any]) -> str:

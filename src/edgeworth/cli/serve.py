@@ -14,6 +14,7 @@ from edgeworth.cli.console import deliver, table
 from edgeworth.cli.options import AsJson
 from edgeworth.cli.welcome import welcome
 from edgeworth.errors import DataError, EdgeworthError, MissingExtra
+from edgeworth.evaluation.statistics import counted
 
 if TYPE_CHECKING:
     from edgeworth.server.live import Opening
@@ -117,7 +118,7 @@ def _page(opening: Opening, result: dict[str, Any]) -> Iterator[RenderableType]:
     yield found
     how = "no step was made" if not steps else "the episode is over" if result["done"] else "the episode goes on"
     outcome = f" ({steps[-1]['info']['outcome']})" if steps and "outcome" in steps[-1]["info"] else ""
-    yield f"{len(steps)} steps, total reward {result['total_reward']:.6f}; {how}{outcome}."
+    yield f"{counted(len(steps), 'step')}, total reward {result['total_reward']:.6f}; {how}{outcome}."
 
 
 def read_session(file: Path) -> tuple[Opening, list[Any]]:
