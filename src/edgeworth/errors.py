@@ -28,6 +28,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, requires
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "lr": ("learning_rate", "ppo.learning_rate"),
@@ -154,7 +155,23 @@ class MissingExtra(EdgeworthError, ImportError):
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{feature} needs {package}; install it with the `{extra}` extra: pip install 'edgeworth[{extra}]'.")
+        super().__init__(f"{feature} needs {package} (the extra `{extra}`); install it with: pip install {_requirements(extra)}")
+
+
+def _requirements(extra: str) -> str:
+    """The packages of an extra for a shell, other extras among them resolved; wherever this package came from, pip can install these."""
+    wanted: list[str] = [extra]
+    found: list[str] = []
+    try:
+        for name in wanted:
+            for line in requires("edgeworth") or ():
+                requirement, _, condition = line.partition(";")
+                if f"extra == '{name}'" in condition.replace('"', "'"):
+                    inner = re.fullmatch(r"edgeworth\[(.+)\]", requirement.strip())
+                    (wanted if inner else found).append(inner[1] if inner else requirement.strip())
+    except PackageNotFoundError:  # run from source, without an installation
+        pass
+    return " ".join(f"'{requirement}'" for requirement in dict.fromkeys(found)) or f"'edgeworth[{extra}]'"
 
 
 class FallbackUsed(UserWarning):

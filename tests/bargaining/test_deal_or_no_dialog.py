@@ -447,7 +447,7 @@ def test_a_hub_that_does_not_answer_names_the_remedy(hub: Callable[[Loader | Non
 
 def test_without_datasets_the_extra_is_named(hub: Callable[[Loader | None], None]) -> None:
     hub(None)
-    with pytest.raises(MissingExtra, match=r"no `path` is given\) needs datasets; install it with the `llm` extra") as caught:
+    with pytest.raises(MissingExtra, match=r"no `path` is given\) needs datasets \(the extra `llm`\); install it with: pip") as caught:
         DatasetContexts().table()
     assert caught.value.extra == "llm"
 

@@ -183,7 +183,7 @@ def test_drawn_numbers_belong_to_the_episode_and_the_turn() -> None:
 def test_without_scipy_the_network_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.linalg", None)
     use_one_thread.cache_clear()
-    with pytest.raises(MissingExtra, match="The compiled network needs scipy; install it with the `train` extra"):
+    with pytest.raises(MissingExtra, match="The compiled network needs scipy \\(the extra `train`\\); install it with: pip install"):
         NetworkPlayer(first_parameters(SHAPE, 0), SHAPE)
 
 
