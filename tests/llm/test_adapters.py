@@ -150,5 +150,5 @@ def test_an_adapter_that_names_no_base_says_what_is_missing(content: str, adapte
 
 def test_an_adapter_without_its_library_names_the_extra(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
-    with pytest.raises(MissingExtra, match="A model with an adapter needs peft .the extra `designer`.; install it with: pip"):
+    with pytest.raises(MissingExtra, match=r"A model with an adapter needs peft \(the extra `designer`\); install it"):
         HuggingFace(adapter).check()
