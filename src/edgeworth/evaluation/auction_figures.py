@@ -5,130 +5,60 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, panels, pyplot, wrapped
+from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, panels, pyplot
 from edgeworth.evaluation.sensitivity import level_text
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.yardstick import ORACLE, POLICY, SCHEDULE, TOLD_STAGE
 
 # What every field of a mechanism does
 
-FIELD_GAP = 0.9
-"""Space between two fields, in lines."""
-LINEAR_TO = 0.05
-"""The axis is linear up to this change, logarithmic beyond, so that .01 and .5 can be read in one frame."""
-TICKS = (-0.5, -0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
-LEAST_REACH = 0.025
-"""Least change that the axis shows on either side."""
+COLOURS, DARK = "Blues", 0.35
+"""The colours of losses, and the share of the largest one from which numbers are white."""
 LETTERS_PER_INCH = 14.5
 
 
 def draw_sensitivity(result: dict[str, Any], path: Path) -> None:
-    """A panel per stage, a line per level of a field: how far mean R moves when that field alone moves there."""
-    stages = result["stages"]
-    lines = _lines(stages)
-    height, width = max(lines.values()) + 2.0, 2.6 + 1.85 * len(stages)
-    letters, reach = round(LETTERS_PER_INCH * width), _reach(stages)
-    layout = {"rect": (0, 0, 1, 1.0), "w_pad": 0.6}
-    with panels(path, 1, len(stages), (width, 1.9 + 0.155 * height), layout, sharey=True) as (figure, grid):
-        for axes, stage in zip(grid[0], stages, strict=True):
-            _draw_stage(axes, stage, lines)
-            axes.set_ylim(height - 1.0, -1.0)
-            _draw_axis(axes, *reach)
-        _label_levels(grid[0][0], lines)
-        words = f"{sensitivity_finding(result)} Diamonds are the base mechanism; a full dot is a change whose 95 % interval excludes zero."
-        axis = "change of mean R: linear to ±0.05, logarithmic beyond; 95 % intervals, many narrower than their dot"
-        figure.supxlabel(wrapped(axis, letters), fontsize=9)
-        caption(figure, words, letters, fontsize=9.5, y=0.995, va="top")
+    """A row per field, a column per population: the worst level of the field, and what it costs."""
+    stages, fields = result["stages"], [entry["field"] for entry in result["stages"][0]["fields"]]
+    worst = [[_worst(entry) for entry in stage["fields"]] for stage in stages]
+    largest = max(-level["value"] for column in worst for level in column)
+    width = 2.2 + 1.25 * len(stages)
+    with panels(path, 1, 1, (width, 1.5 + 0.43 * len(fields))) as (figure, grid):
+        axes = grid[0][0]
+        for x, column in enumerate(worst):
+            for y, level in enumerate(column):
+                _draw_loss(axes, x, y, level, largest)
+        axes.set_yticks(range(len(fields)), [field.replace("_", " ") for field in fields], fontsize=9)
+        axes.set_xticks(
+            range(len(stages)), [f"{_population(each['stage'])}\nR = {each['base']['value']:.3f}" for each in stages], fontsize=9
+        )
+        axes.set_xlim(-0.5, len(stages) - 0.5)
+        axes.set_ylim(len(fields) - 0.5, -0.5)
+        axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+        axes.spines[:].set_visible(False)
+        words = f"{sensitivity_finding(result)} In each cell: the worst level of the field, others being best, and the change of mean R."
+        caption(figure, words, round(LETTERS_PER_INCH * width), fontsize=9.5, y=0.995, va="top")
 
 
-def _reach(stages: list[dict[str, Any]]) -> tuple[float, float]:
-    """How far the axis must go on either side of zero."""
-    levels = [level for stage in stages for entry in stage["fields"] for level in entry["levels"]]
-    return min(-LEAST_REACH, *(1.2 * level["low"] for level in levels)), max(LEAST_REACH, *(1.2 * level["high"] for level in levels))
+def _worst(entry: dict[str, Any]) -> dict[str, Any]:
+    """The level of a field that scores least, the base's own aside."""
+    return min((level for level in entry["levels"] if not level["is_base"]), key=lambda level: float(level["value"]))
 
 
-def _draw_axis(axes: Any, low: float, high: float) -> None:
-    shown = [tick for tick in TICKS if low <= tick <= high]
-    axes.set_xscale("symlog", linthresh=LINEAR_TO, linscale=1.0)
-    axes.set_xlim(low, high)
-    axes.set_xticks(shown, [f"{tick:g}".replace("-", "−") for tick in shown], fontsize=7, rotation=60)
-    axes.minorticks_off()
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-
-
-def _lines(stages: list[dict[str, Any]]) -> dict[tuple[str, Any], float]:
-    """The height of every level that all stages share, field under field."""
-    lines: dict[tuple[str, Any], float] = {}
-    height = 0.0
-    for k, entry in enumerate(stages[0]["fields"]):
-        shared = [{level["level"] for level in stage["fields"][k]["levels"]} for stage in stages]
-        for level in entry["levels"]:
-            if all(level["level"] in levels for levels in shared):
-                lines[entry["field"], level["level"]] = height
-                height += 1.0
-        height += FIELD_GAP
-    return lines
-
-
-def _draw_stage(axes: Any, stage: dict[str, Any], lines: dict[tuple[str, Any], float]) -> None:
-    axes.axvline(0.0, color=LIGHT, lw=1, zorder=1)
-    for k, entry in enumerate(stage["fields"]):
-        places = {value: y for (field, value), y in lines.items() if field == entry["field"]}
-        if k % 2 == 0:
-            axes.axhspan(min(places.values()) - 0.7, max(places.values()) + 0.7, color=STRIPE, zorder=0, lw=0)
-        if all(isinstance(level["level"], float) for level in entry["levels"]):
-            course = [(level["value"], _height(places, level["level"])) for level in entry["levels"]]
-            axes.plot(*zip(*course, strict=True), color=LIGHT, lw=0.9, zorder=1)
-        for level in entry["levels"]:
-            if level["is_base"]:
-                axes.plot(0.0, _height(places, level["level"]), marker="D", ms=4.2, color="white", mec=INK, mew=1.0, zorder=4)
-            elif level["level"] in places:
-                _draw_level(axes, level, places[level["level"]])
-    axes.set_title(f"{_population(stage['stage'])}: R = {stage['base']['value']:.3f}", fontsize=9.5, loc="left")
-
-
-def _draw_level(axes: Any, level: dict[str, Any], y: float) -> None:
-    """A full dot where the interval excludes zero, an empty one where it does not."""
-    colour = ACCENT if _is_sure(level) and level["value"] > 0.0 else INK
-    axes.plot([level["low"], level["high"]], [y, y], color=colour, lw=1.1, marker="|", ms=5.5, mew=1.0, zorder=2)
-    axes.plot(level["value"], y, marker="o", ms=3.4, color=colour if _is_sure(level) else "white", mec=colour, mew=0.9, zorder=3)
+def _draw_loss(axes: Any, x: float, y: float, level: dict[str, Any], largest: float) -> None:
+    """A level and its change on a colour that says how large it is; grey letters where the interval has zero in it."""
+    plt, share = pyplot(), max(0.0, -level["value"]) / largest
+    colour = plt.get_cmap(COLOURS)(0.85 * share**0.5)
+    axes.add_patch(plt.Rectangle((x - 0.48, y - 0.47), 0.96, 0.94, facecolor=colour, edgecolor="white", lw=0.8))
+    ink = GREY if not _is_sure(level) else "white" if share > DARK else INK
+    text = f"{level['value']:+.3f}".replace("-", "−")
+    axes.text(x, y - 0.17, level_text(level["level"]).removeprefix("penalize "), ha="center", va="center", fontsize=7, color=ink)
+    axes.text(x, y + 0.2, text, ha="center", va="center", fontsize=8, color=ink, fontweight="bold")
 
 
 def _is_sure(level: dict[str, Any]) -> bool:
     """Whether the interval of a change excludes zero."""
     return bool(level["low"] > 0.0 or level["high"] < 0.0)
-
-
-def _height(places: dict[Any, float], value: Any) -> float:
-    """Where a level stands: between its neighbours if it has no line of its own, under the last if it is beyond them."""
-    if value in places:
-        return places[value]
-    below = max(v for v in places if v < value)
-    above = min((v for v in places if v > value), default=None)
-    if above is None:
-        return places[below] + 0.5
-    return places[below] + float((value - below) / (above - below)) * (places[above] - places[below])
-
-
-def _label_levels(axes: Any, lines: dict[tuple[str, Any], float]) -> None:
-    fields: dict[str, list[float]] = {}
-    for (field, _), y in lines.items():
-        fields.setdefault(field, []).append(y)
-    axes.set_yticks(list(lines.values()), [level_text(value) for _, value in lines], fontsize=7.5)
-    for field, heights in fields.items():
-        axes.annotate(
-            field.replace("_", " ", 1).replace("_", "\n") if len(heights) > 2 else field.replace("_", " "),
-            xy=(0, (heights[0] + heights[-1]) / 2),
-            xycoords=("axes fraction", "data"),
-            xytext=(-88, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=8.5,
-            fontweight="bold",
-            annotation_clip=False,
-        )
 
 
 def sensitivity_finding(result: dict[str, Any]) -> str:
@@ -167,7 +97,7 @@ MARKERS = {
     "language_model": ("P", ACCENT, 62),
 }
 """How each designer is drawn; a language model by the beginning of its name, whatever model it is."""
-SPREAD = 0.09
+SPREAD = 0.08
 """How far apart the designers of one population stand, in rows."""
 HEAD, LEGEND = 1.1, 0.65
 """Room for title and axis, and for the legend, in inches."""
@@ -176,7 +106,7 @@ HEAD, LEGEND = 1.1, 0.65
 def draw_designers(result: dict[str, Any], path: Path) -> None:
     """One row per population, one marker per designer, with its interval."""
     populations = result["populations"]
-    height = HEAD + LEGEND + 0.7 * len(populations)
+    height = HEAD + LEGEND + 1.0 * len(populations)
     with panels(path, 1, 1, (8.2, height), {"rect": (0.0, LEGEND / height, 1.0, 1.0)}) as (figure, grid):
         axes, named = grid[0][0], set[str]()
         for y, rows in enumerate(populations.values()):

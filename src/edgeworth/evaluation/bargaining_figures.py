@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,8 @@ def draw_yardsticks(result: dict[str, Any], path: Path) -> None:
     scenarios = result["scenarios"]
     columns = min(3, len(scenarios))
     lines = -(-len(scenarios) // columns)
-    with panels(path, lines, columns, (1.5 + 2.6 * columns, 2.9 * lines), sharex=True, sharey=True) as (_, grid):
+    with panels(path, lines, columns, (1.5 + 2.6 * columns, 0.5 + 2.9 * lines), sharex=True, sharey=True) as (figure, grid):
+        caption(figure, yardsticks_finding(scenarios), 105)
         for axes in grid.flat[len(scenarios) :]:
             axes.set_visible(False)
         for axes, scenario in zip(grid.flat, scenarios, strict=False):
@@ -83,7 +85,17 @@ def draw_yardsticks(result: dict[str, Any], path: Path) -> None:
             axes.set_yticks(range(len(rows)), [YARDSTICKS[row["agent"]] for row in rows], fontsize=9)
             axes.set_xlim(-0.02, 1.08)
             axes.set_title(scenario["scenario"], fontsize=10, loc="left")
+        for axes in grid[-1]:
             axes.set_xlabel("share of maximum", fontsize=9)
+
+
+def yardsticks_finding(scenarios: Sequence[dict[str, Any]]) -> str:
+    """How much of what the oracle earns can be earned without seeing the partner's utilities."""
+    values = [{row["agent"]: float(row["value"]) for row in scenario["rows"]} for scenario in scenarios]
+    kept = [found["bayes"] / found["oracle"] for found in values if {"bayes", "oracle"} <= found.keys()]
+    if not kept:
+        return "Reference scores"
+    return f"The best blind plan earns {min(kept):.0%} to {max(kept):.0%} of what an agent that knew its partner's utilities could."
 
 
 def draw_scores(result: dict[str, Any], path: Path) -> None:

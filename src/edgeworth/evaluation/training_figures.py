@@ -107,24 +107,34 @@ def draw_study(result: Row, path: Path) -> None:
     with panels(path, 1, 2, (11.4, 2.2 + 0.48 * len(cells)), width_ratios=(1.15, 1.0)) as (figure, grid):
         _draw_cell_scores(grid[0][0], cells)
         _draw_cell_curves(grid[0][1], cells)
-        words = [f"{cell['name']}: {cell['share_of_maximum']['value']:.3f}" for cell in cells if cell["targets"]]
-        caption(figure, f"{'; '.join(words)}. {len(result['training_seeds'])} seeds, {result['episodes']:,} episodes each.")
+        caption(figure, f"{study_finding(cells)} {len(result['training_seeds'])} seeds, {result['episodes']:,} episodes each.")
+
+
+def study_finding(cells: Sequence[Row]) -> str:
+    """How near the agents come to the best blind plan."""
+    shares = {
+        cell["name"]: cell["share_of_maximum"]["value"] / cell["yardsticks"]["bayes"] for cell in cells if cell["yardsticks"]["bayes"]
+    }
+    if not shares:
+        return "Scores and learning curves."
+    best, worst = max(shares, key=lambda name: shares[name]), min(shares, key=lambda name: shares[name])
+    return f"Of what the best blind plan earns, agents earn {shares[worst]:.1%} ({worst}) to {shares[best]:.1%} ({best})."
 
 
 def _draw_cell_scores(axes: Any, cells: Sequence[Row]) -> None:
     for y, cell in enumerate(cells):
         share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
         if bayes is not None:
-            axes.plot([bayes, bayes], [y - 0.3, y + 0.3], color=INK, lw=1.6, label="blind Bayes" if y == 0 else None)
+            axes.plot([bayes, bayes], [y - 0.28, y + 0.28], color=INK, lw=1.6, label="blind Bayes" if y == 0 else None)
         for target in cell["targets"]:
             if target["name"] == "share_of_maximum":
                 axes.plot([target["target"]] * 2, [y - 0.22, y + 0.22], color=INK, lw=1, ls=":")
         axes.plot([run["share_of_maximum"]["value"] for run in cell["seeds"]], [y] * len(cell["seeds"]), "o", ms=3, color=LIGHT, zorder=2)
         point(axes, share, y, ACCENT, zorder=3)
-        axes.text(share["value"], y - 0.28, f"{share['value']:.3f}", fontsize=8, ha="center")
+        axes.text(share["value"], y - 0.34, f"{share['value']:.3f}", fontsize=8, ha="center", va="bottom")
     name_rows(axes, [cell["name"] for cell in cells], 28, 8.5)
     axes.set_ylim(len(cells) - 0.4, -0.7)
-    axes.set_xlabel("share of the agent's maximum (bar: blind Bayes; dotted: what was asked for)", fontsize=8.5)
+    axes.set_xlabel("share of the agent's maximum (bar: blind Bayes; dotted: target; small dots: seeds)", fontsize=8.5)
 
 
 def _draw_cell_curves(axes: Any, cells: Sequence[Row]) -> None:
