@@ -15,12 +15,14 @@ import numpy as np
 import yaml
 
 from edgeworth.errors import DataError, InvalidOption, UnknownName
-from edgeworth.validation import between, build, settings
+from edgeworth.validation import at_most, between, build, settings
 
 TURN_RANGE = (2, 50)
 COUNT_RANGE = (0, 10)
 BIDDER_RANGE = (2, 16)
 STEP_RANGE = (1, 10_000)
+ADAPTING = ("learning", "ring", "entry")
+"""What adapts in a market, and can be frozen."""
 
 
 @settings
@@ -111,7 +113,7 @@ class AuctionConfig:
     """The designer's steps in an episode; each is five sales."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """Changes to the market model by module, for example {"ring": {"overbid": 0.1}}."""
-    freeze: tuple[str, ...] = ()
+    freeze: Annotated[tuple[str, ...], at_most(len(ADAPTING))] = ()
     """What does not adapt: any of learning, ring, entry."""
     curriculum: bool = False
     """Begin at stage 0 and advance a stage whenever the recent mean score passes the threshold."""

@@ -30,6 +30,8 @@ import re
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, requires
 
+SHOWN_LENGTH = 60
+
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "lr": ("learning_rate", "ppo.learning_rate"),
     "lam": ("gae_lambda", "ppo.gae_lambda"),
@@ -68,7 +70,7 @@ class UnknownName(InvalidOption):
         self.known = sorted(known)
         self.nearest = nearest(str(name), self.known)
         others = f", or {also}" if also else ""
-        super().__init__(f"Unknown {kind} {name!r}. Known: {', '.join(self.known)}{others}.{suggestion(str(name), self.known)}")
+        super().__init__(f"Unknown {kind} {shown(name)}. Known: {', '.join(self.known)}{others}.{suggestion(str(name), self.known)}")
 
 
 class UnknownKey(UnknownName):
@@ -176,6 +178,12 @@ def _requirements(extra: str) -> str:
 
 class FallbackUsed(UserWarning):
     """Something else stands in for what was asked; the message says what, and how to get the real thing."""
+
+
+def shown(value: object) -> str:
+    """A value for a sentence, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from edgeworth.errors import EdgeworthError, InvalidOption, UnknownKey, UnknownName
+from edgeworth.errors import EdgeworthError, InvalidOption, UnknownKey, UnknownName, shown
 
 STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 """Unknown keys are refused, and `True`, `1.0` and `"1"` are no whole numbers."""
-SHOWN_LENGTH = 60
 SCIENTIFIC = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 """A number such as 3e-4, which YAML 1.1 reads as a string because it has no point."""
 EXPECTED = {
@@ -127,6 +126,9 @@ def problem_in(error: ValidationError | Sequence[Any], model: Any = None) -> Pro
         return Problem("mapping", field, arrived, "a mapping of settings")
     if info is not None and kind in ("tuple_type", "too_long", "missing") and (size := _fixed_size(info)):
         return Problem("type", field, arrived, f"{size} numbers")
+    if kind in ("too_long", "string_too_long"):
+        most = first["ctx"]["max_length"]
+        return Problem("range", field, arrived, f"at most {most} {'characters' if kind == 'string_too_long' else 'entries'}")
     if kind == "missing":
         known = tuple(fields_of(owner))
         return Problem("missing", field, arrived, f"all of {', '.join(known)}" if known else "a value", known)
@@ -190,18 +192,17 @@ def _plain_words(message: str) -> str:
     return re.sub(r"^\w+ should (be|have) ", "", message)
 
 
-def shown(value: Any) -> str:
-    """A value for a sentence, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
-
-
 # Settings
 
 
 def between(low: float, high: float) -> Any:
     """The limits of a number, both of them allowed: `Annotated[int, between(2, 50)]`."""
     return Field(ge=low, le=high)
+
+
+def at_most(length: int) -> Any:
+    """The greatest length of a text, a list or a mapping: `Annotated[tuple[str, ...], at_most(3)]`."""
+    return Field(max_length=length)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))

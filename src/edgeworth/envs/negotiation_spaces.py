@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from edgeworth.config import BargainingConfig
 from edgeworth.dialogues.wording import negotiation_table
 from edgeworth.envs.options import refuse_mistyped
-from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext
+from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext, shown
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.contexts import CONTEXT_KEYS, ContextTable, context_of
 from edgeworth.games.bargaining.history import history_of
@@ -148,7 +148,7 @@ def checked_share(share: Any) -> list[int]:
     """The share as three whole numbers; the rules decide whether the pool allows it."""
     array = share if type(share) is np.ndarray else array_of(share)
     if array.shape != (ITEM_TYPES,) or array.dtype.kind not in "iu":
-        raise IllegalAction(f"oA is {share!r}; expected three whole numbers, one per item type.", "action_shape")
+        raise IllegalAction(f"oA is {shown(share)}; expected three whole numbers, one per item type.", "action_shape")
     plain: list[int] = array.tolist()
     return plain
 
@@ -219,7 +219,7 @@ def _rows(key: str, values: Any, size: int) -> NDArray[np.int16]:
     limit = COUNT_LIMIT if key == "counts" else UTILITY_LIMIT
     if array.dtype.kind not in "iu" or array.shape not in ((ITEM_TYPES,), (size, ITEM_TYPES)):
         wanted = "three whole numbers" if size == 1 else f"three whole numbers, or {size} rows of three"
-        raise InvalidContext(f"{key} is {values!r}; expected {wanted}.")
+        raise InvalidContext(f"{key} is {shown(values)}; expected {wanted}.")
     if array.min() < 0 or array.max() > limit:
         raise InvalidContext(f"{key} is {array.tolist()}; expected numbers from 0 to {limit}.")
     return np.broadcast_to(array, (size, ITEM_TYPES)).astype(np.int16)

@@ -249,7 +249,19 @@ def _check_bargaining(options: dict[str, Any]) -> None:
         raise UnknownName("partner", options["partner"], catalog.names("partner"))
     if options.get("utterances", TONES[0]) not in TONES:
         raise UnknownName("tone of utterances", options["utterances"], TONES)
-    refuse_files(options.get("partner_options", {}), "partner_options")
+    partner_options = options.get("partner_options", {})
+    refuse_files(partner_options, "partner_options")
+    if isinstance(partner_options, Mapping):
+        _check_members(partner_options)
+
+
+def _check_members(partner_options: Mapping[str, Any]) -> None:
+    """Refuse members of a population that the catalog does not hold; at home they may be paths of checkpoints."""
+    for group in (partner_options.get("members"), partner_options.get("held_out")):
+        for label, entry in group.items() if isinstance(group, Mapping) else ():
+            name = entry.get("partner", label) if isinstance(entry, Mapping) else label
+            if name not in catalog.names("partner"):
+                raise UnknownName("partner", name, catalog.names("partner"))
 
 
 def refuse_files(value: Any, where: str) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, WithJsonSchema, create_model
 
-from edgeworth.config import BIDDER_RANGE, TURN_RANGE
+from edgeworth.config import ADAPTING, BIDDER_RANGE, TURN_RANGE
 from edgeworth.dialogues.sentences import TONES
 from edgeworth.games.auction.action import CHOICES, FLAGS, PARTIAL, DaedalusAction
 from edgeworth.games.auction.state import PROXIES, SCORES
@@ -29,17 +29,27 @@ def option(kind: str, says: str, **bounds: Any) -> Any:
 
 
 def mechanism_schema() -> dict[str, Any]:
-    """The schema of a mechanism; words and flags may also be sent as their numbers, and a partial one may leave fields out."""
+    """The schema of a mechanism; words and flags may also be sent as their numbers."""
     schema = DaedalusAction.model_json_schema()
-    partial = {"type": "boolean", "description": "Take missing fields from the mechanism in force; `info.filled` names them."}
-    schema["anyOf"] = [{"required": schema.pop("required")}, {"required": [PARTIAL], "properties": {PARTIAL: {"const": True}}}]
     for name, kind in schema["properties"].items():
         if name in CHOICES or name in FLAGS:
             last = len(CHOICES[name]) - 1 if name in CHOICES else 1
             word = {key: kind.pop(key) for key in ("type", "enum") if key in kind}
             kind["anyOf"] = [word, {"type": "integer", "minimum": 0, "maximum": last}]
+    return schema
+
+
+def posted_schema() -> dict[str, Any]:
+    """The schema of a mechanism that is posted; a partial one may leave fields out."""
+    schema = mechanism_schema()
+    schema["anyOf"] = [{"required": schema.pop("required")}, {"required": [PARTIAL], "properties": {PARTIAL: {"const": True}}}]
+    partial = {"type": "boolean", "description": "Take missing fields from the mechanism in force; `info.filled` names them."}
     schema["properties"][PARTIAL] = partial
     return schema
+
+
+MechanismGiven = Annotated[Any, WithJsonSchema(mechanism_schema())]
+"""A mechanism that the game itself checks."""
 
 
 class Reset(BaseModel):
@@ -77,7 +87,7 @@ class AuctionReset(Reset):
     ] = None
     mix: Annotated[Any, option("object", "A population of your own: shares by bidder type that add up to 1.")] = None
     model: Annotated[Any, option("object", "Changes to the market model, by module.")] = None
-    freeze: Annotated[Any, option("array", "What does not adapt.", items={"enum": ["learning", "ring", "entry"]})] = None
+    freeze: Annotated[Any, option("array", "What does not adapt.", items={"enum": list(ADAPTING)}, maxItems=len(ADAPTING))] = None
 
 
 class BargainingReset(Reset):
@@ -130,7 +140,7 @@ class Step(BaseModel):
 class AuctionStep(Step):
     """The next mechanism."""
 
-    action: Annotated[Any, WithJsonSchema(mechanism_schema())]
+    action: Annotated[Any, WithJsonSchema(posted_schema())]
 
 
 class BargainingStep(Step):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from edgeworth import catalog
@@ -17,7 +17,7 @@ from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, UTILITY_LIMIT
 from edgeworth.server.designers import OFFERED
 from edgeworth.server.known_markets import FEWEST_PARTS, PUBLISHED_LENGTH, PUBLISHED_PARTS, parts_of
 from edgeworth.server.live import LONGEST_EPISODE
-from edgeworth.server.models import SessionId
+from edgeworth.server.models import MechanismGiven, SessionId
 
 EXACT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -98,8 +98,8 @@ class DesignRequest(BaseModel):
     )
     population_proxies: ProxiesGiven | ProxyRow | None = None
     n_agents: Bidders | None = None
-    current_mechanism: SkipValidation[DaedalusAction] | None = Field(None, description="The mechanism in force.")
-    recent_mechanisms: list[SkipValidation[DaedalusAction]] | None = Field(
+    current_mechanism: MechanismGiven | None = Field(None, description="The mechanism in force.")
+    recent_mechanisms: list[MechanismGiven] | None = Field(
         None, max_length=LONGEST_EPISODE, description="The mechanisms of the last steps, oldest first."
     )
     recent_proxies: list[ProxiesGiven | ProxyRow] | None = Field(

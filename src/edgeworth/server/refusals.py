@@ -25,8 +25,9 @@ from edgeworth.errors import (
     ModelUnavailable,
     OtherRules,
     UnknownName,
+    shown,
 )
-from edgeworth.validation import problem_in, shown
+from edgeworth.validation import problem_in
 
 LOG = logging.getLogger(__name__)
 PLACES = ("body", "query", "path")

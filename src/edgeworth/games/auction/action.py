@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from edgeworth.errors import DataError, IllegalAction, suggestion
+from edgeworth.errors import DataError, IllegalAction, shown, suggestion
 from edgeworth.games.auction.state import MECHANISM
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES, COALITION_POLICIES
 from edgeworth.protocol import FLAG, number, one_of
-from edgeworth.validation import Problem, problem_in, shown
+from edgeworth.validation import Problem, problem_in
 
 Checked = TypeVar("Checked")
 

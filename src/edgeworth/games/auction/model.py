@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.config import ADAPTING
 from edgeworth.errors import UnknownKey
 from edgeworth.games.auction.beliefs import BeliefModel
 from edgeworth.games.auction.bidders import BidderProfile, BiddersModel, ExploiterModel
@@ -29,9 +30,6 @@ from edgeworth.games.auction.shills import ShillModel
 from edgeworth.games.auction.state import record
 from edgeworth.games.auction.vocabulary import BIDDER_TYPES
 from edgeworth.validation import build
-
-ADAPTING = ("learning", "ring", "entry")
-"""What can be frozen."""
 
 
 @dataclass(frozen=True)

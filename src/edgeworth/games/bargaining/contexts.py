@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import InvalidContext
+from edgeworth.errors import InvalidContext, shown
 from edgeworth.games.bargaining.vocabulary import BUDGET, COUNT_LIMIT, ITEM_TYPES, UTILITY_LIMIT
 from edgeworth.validation import array_of
 
@@ -104,7 +104,7 @@ def checked_triple(name: str, values: object, limit: int) -> Triple:
     """Three whole numbers from 0 to the limit, or an error that says what arrived."""
     array = array_of(values)
     if array.shape != (ITEM_TYPES,) or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidContext(f"{name} is {values!r}; expected three whole numbers, one per item type.")
+        raise InvalidContext(f"{name} is {shown(values)}; expected three whole numbers, one per item type.")
     if array.min() < 0 or array.max() > limit:
         raise InvalidContext(f"{name} is {array.tolist()}; expected numbers from 0 to {limit}.")
     return triple_of(array)

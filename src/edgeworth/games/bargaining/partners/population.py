@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from edgeworth import catalog
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.bargaining.partners.program import OutsidePartner, Partner
-from edgeworth.validation import build
+from edgeworth.validation import at_most, build
 
 PATH_OPTION = "checkpoint"
 SPLITS = ("train", "held_out")
+MOST_MEMBERS, LONGEST_LABEL = 64, 64
+Members = Annotated[Mapping[Annotated[str, at_most(LONGEST_LABEL)], Any], at_most(MOST_MEMBERS)]
 
 
 def is_path(name: object) -> bool:
@@ -54,9 +56,9 @@ class Population:
     label, so that one kind can appear twice.
     """
 
-    members: Mapping[str, Any] = field(default_factory=lambda: {"heuristic": 1.0, "boulware": 1.0, "conceder": 1.0, "tit_for_tat": 1.0})
+    members: Members = field(default_factory=lambda: {"heuristic": 1.0, "boulware": 1.0, "conceder": 1.0, "tit_for_tat": 1.0})
     """The partners of training."""
-    held_out: Mapping[str, Any] | None = None
+    held_out: Members | None = None
     """The partners of testing only; by default linear and walk-away, where they are not members."""
     split: str = "train"
     """train or held_out."""
