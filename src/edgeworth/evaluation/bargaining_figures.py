@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from edgeworth.dialogues.wording import share_words
 from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, caption, name_rows, panels, point, pyplot, wrapped
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.tournament import cross_table, own_partner_column, shown_ranks
@@ -38,9 +39,9 @@ def draw_frontier(context: Context, path: Path, deal: Allocation | None = None) 
         axes.set(xlabel="worth to the agent (points)", ylabel="worth to the partner (points)")
         axes.set_xlim(-0.03 * max(context.my_maximum, 1), 1.05 * max(context.my_maximum, 1))
         axes.set_ylim(-0.03 * max(context.partner_maximum, 1), 1.05 * max(context.partner_maximum, 1))
-        triples = (context.counts, context.my_utilities, context.partner_utilities)
-        pool, mine, theirs = (",".join(str(number) for number in triple) for triple in triples)
-        axes.set_title(f"Pool {pool}; utilities {mine} against {theirs}", fontsize=10, loc="left")
+        mine, theirs = (", ".join(str(points) for points in side) for side in (context.my_utilities, context.partner_utilities))
+        words = f"{share_words(context.counts)}. A unit is worth {mine} points to the agent, {theirs} to the partner."
+        axes.set_title(wrapped(words, 74), fontsize=10, loc="left")
         axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3)
 
 
