@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 GAMES = ("hint", "mechanism")
 JOB_NEGOTIATIONS, JOB_MARKETS = 240, 64
 """Negotiations and markets of one job; a job is one process's work at a time."""
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables that decide how many threads a new process computes on."""
 SAMPLED_JOBS, SAMPLED_SIZE = 160, 12
 """Jobs of each game, and negotiations or markets of each, that the tokenizer learns from."""
 HELD_OUT_SEED = 2**20
@@ -133,8 +136,8 @@ def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress =
         [*systems.values(), *_sample_texts(jobs, settings)], vocabulary=settings.vocabulary, context=settings.context
     )
     parts: dict[tuple[str, bool], list[Rows]] = {}
-    with multiprocessing.get_context("fork").Pool(workers, _remember, (settings, tokenizer)) as pool:
-        for done, (job, rows) in enumerate(pool.imap(_write, [*jobs, *later])):
+    with _writing(workers, settings, tokenizer, [*jobs, *later]) as written:
+        for done, (job, rows) in enumerate(written):
             parts.setdefault((job.game, job.kept_back), []).append(rows)
             progress("text", done + 1, len(jobs) + len(later))
     taught, kept = ({game: joined(parts[game, kept_back]) for game in GAMES} for kept_back in (False, True))
@@ -148,6 +151,28 @@ def _sample_texts(jobs: list[Job], settings: CorpusSettings) -> Iterator[str]:
         for job in there[:: -(-len(there) // SAMPLED_JOBS)]:
             for example in examples_of(dataclasses.replace(job, size=min(job.size, SAMPLED_SIZE)), settings):
                 yield from example
+
+
+@contextmanager
+def _writing(
+    workers: int, settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast, jobs: list[Job]
+) -> Iterator[Iterator[tuple[Job, Rows]]]:
+    """The rows of all jobs in order, written by several processes or by this one.
+
+    Each process computes on one thread: the policy's matrices are small, and threads of many processes would wait for each other.
+    """
+    if workers == 1:
+        _remember(settings, tokenizer)
+        yield map(_write, jobs)
+        return
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        with multiprocessing.get_context("spawn").Pool(workers, _remember, (settings, tokenizer)) as pool:
+            yield pool.imap(_write, jobs)
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 _AT_HAND: dict[str, Any] = {}
