@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
 POCKET, TRAINING, DESIGNER = (ROOT / "docs" / f"{name}.md" for name in ("pocket", "training", "designer"))
-BLOG = ROOT / "docs" / "blog.md"
+BLOG, BELIEFS = ROOT / "docs" / "blog.md", ROOT / "docs" / "beliefs.md"
 PAGE = ROOT / "docs" / "page.md"
 TOURNAMENT = ROOT / "docs" / "tournament.md"
 SELF_PLAY = ROOT / "docs" / "self_play.md"
@@ -34,6 +34,19 @@ def yardstick_table(result: dict[str, Any]) -> str:
     columns = {table["scenario"]: {row["agent"]: row for row in table["rows"]} for table in result["scenarios"]}
     rows = ([columns[SCENARIOS[0]][agent]["label"], *(f"{columns[name][agent]['value']:.3f}" for name in SCENARIOS)] for agent in AGENTS)
     return markdown(["agent", *(f"`{name}`" for name in SCENARIOS)], rows)
+
+
+def partners_table(result: dict[str, Any]) -> str:
+    """The scale with partners whose counter-offers tell something: bounds, the belief agent and others, by scenario and partner."""
+    agents = [row["agent"] for row in result["games"][0]["rows"]]
+    labels = {row["agent"]: row["label"] for row in result["games"][0]["rows"]}
+    names = [f"`{game['scenario']}`, {game['partner']}" for game in result["games"]]
+    found = [{row["agent"]: row for row in game["rows"]} for game in result["games"]]
+    rows = [
+        [name, *(_score(rows[agent], not game["exact"]) for agent in agents)]
+        for name, rows, game in zip(names, found, result["games"], strict=True)
+    ]
+    return markdown(["game", *(labels[agent] for agent in agents)], rows)
 
 
 def designers_table(result: dict[str, Any]) -> str:
@@ -252,18 +265,18 @@ def pocket_targets_table(result: dict[str, Any]) -> str:
 def negotiators_table(result: dict[str, Any]) -> str:
     """Scores of trained agents, with their targets."""
     lines = [
-        "| agent | share of maximum | blind Bayes | below Bayes | deals | seconds per run, busy machine | target | met |",
-        "|---" * 8 + "|",
+        "| agent | share of maximum | blind Bayes | below Bayes | deals | moves trained | CPU seconds per run | target | met |",
+        "|---" * 9 + "|",
     ]
     for cell in result["cells"]:
         share, below, bayes = cell["share_of_maximum"], cell["below_bayes"], cell["yardsticks"]["bayes"]
-        seconds = sum(run["seconds"] for run in cell["seeds"]) / len(cell["seeds"])
+        spent = f"{_mean_of(cell['seeds'], 'cpu_seconds'):.0f}" if "cpu_seconds" in cell["seeds"][0] else "–"
         asked = {"share_of_maximum": "share", "below_bayes": "below Bayes"}
         wanted = "; ".join(f"{asked[target['name']]} {target['relation']} {target['target']:g}" for target in cell["targets"]) or "–"
         reached = "; ".join("yes" if target["met"] else "no" for target in cell["targets"]) or "–"
         lines.append(
             f"| {cell['name']} | {share['value']:.4f} ({share['low']:.4f} to {share['high']:.4f}) | {bayes:.4f} | {below['value']:.4f}"
-            f" | {cell['deal_rate']['value']:.3f} | {seconds:.0f} | {wanted} | {reached} |"
+            f" | {cell['deal_rate']['value']:.3f} | {cell['moves']:,} | {spent} | {wanted} | {reached} |"
         )
     return "\n".join(lines)
 
@@ -472,6 +485,20 @@ def tournament_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def ranking_table(result: dict[str, Any]) -> str:
+    """The ranking over distinct games, the places with one negotiator left out, and α-rank."""
+    strengths = list(result["ranking"][0]["alpha_rank"])
+    rows = []
+    for row in result["ranking"]:
+        first, last = row["left_out"]
+        masses = (f"{row['alpha_rank'][strength]:.3f}" for strength in strengths)
+        rows.append(
+            [str(row["place"]), f"`{row['name']}`", f"{row['score']:.3f}", str(first) if first == last else f"{first}–{last}", *masses]
+        )
+    header = ["place", "negotiator", "score", "places with one other left out", *(f"α-rank, strength {strength}" for strength in strengths)]
+    return markdown(header, rows)
+
+
 def seats_table(result: dict[str, Any], scenario: str) -> str:
     """One scenario of a tournament: scores by seat, deals and Nash ratio, and the scores against the scenario's own partner."""
     (table,) = (table for table in result["scenarios"] if table["scenario"] == scenario)
@@ -495,8 +522,8 @@ def self_play_table(result: dict[str, Any]) -> str:
         ("opener_share", "share of maximum: opener"),
         ("responder_share", "share of maximum: responder"),
         ("length", "moves"),
-        ("exploitability_trained", "exploitability, trained response"),
-        ("exploitability_exact", "exploitability, exact response"),
+        ("exploitability_trained", "exploitability found by a trained response (a lower bound)"),
+        ("exploitability_exact", "exploitability (exact response)"),
     ):
         lines.append(f"| {words} | " + " | ".join("–" if found[key] is None else _interval(found[key]) for _, found in columns) + " |")
     return "\n".join(lines)
@@ -585,6 +612,7 @@ def tables() -> dict[Path, dict[str, str]]:
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
     )
     return {
+        BELIEFS: {"partners": partners_table(_load("yardstick_partners.json"))},
         README: {
             "yardstick": yardstick_table(yardstick),
             "rates": rates_table(env, README_ENTRIES),
@@ -647,6 +675,7 @@ def tables() -> dict[Path, dict[str, str]]:
         },
         SELF_PLAY: {"self-play": self_play_table(playing), "self-play others": self_play_others_table(playing)},
         TOURNAMENT: {
+            "ranking": ranking_table(tournament),
             "tournament": tournament_table(tournament),
             **{scenario: seats_table(tournament, scenario) for scenario in ("classic", "one_shot")},
         },

@@ -416,8 +416,8 @@ def test_what_is_no_provider_is_refused() -> None:
 
 
 def test_a_provider_that_cannot_serve_this_partner_says_so_before_the_first_episode() -> None:
-    with pytest.raises(InvalidOption, match="betray nothing"):
-        HintInjectorEnv(NegotiationEnv(partner="linear"), "bayes")
+    with pytest.raises(InvalidOption, match="draw nothing"):
+        HintInjectorEnv(NegotiationEnv(partner="random"), "bayes")
 
 
 def test_each_form_wraps_its_own_kind_of_environment() -> None:

@@ -18,7 +18,7 @@ from edgeworth.agents.negotiators.exact import Bayes as BayesNegotiator
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.agents.questions import ask_once
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import EdgeworthError, FallbackUsed, InvalidOption
+from edgeworth.errors import EdgeworthError, FallbackUsed
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -251,11 +251,6 @@ def test_a_hint_looked_up_is_the_plan_of_its_own_episode(options: dict[str, Any]
             act, share, confidence = plan[min(made, len(plan) - 1)]
             assert hints.at(slot) == (act, share, pytest.approx(confidence))
         batch.step(*batch.random_actions(), rules.SAME_STEP)
-
-
-def test_bayes_refuses_a_partner_whose_offers_tell_something() -> None:
-    with pytest.raises(InvalidOption, match="betray nothing"):
-        Bayes().check(begun(partner="boulware"))
 
 
 def test_a_context_that_the_source_never_draws_has_no_plan() -> None:

@@ -1,4 +1,4 @@
-"""`edgeworth demo`: an episode played and explained by the best blind plan."""
+"""`edgeworth demo`: an episode played and explained by the best blind plan, or by beliefs where counter-offers tell something."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from rich.console import Console
 
 from edgeworth.cli.bargaining_tables import aftermath, context_table
 from edgeworth.cli.console import out, print_json, print_page
-from edgeworth.cli.options import AsJson, Scenario, Seed
+from edgeworth.cli.options import AsJson, Partner, Scenario, Seed
 from edgeworth.dialogues.wording import share_words
 from edgeworth.envs.negotiation import NegotiationEnv
-from edgeworth.games.bargaining.blind_plan import Plan, bayes_plan
+from edgeworth.games.bargaining.belief_play import Advised, book_of, history_lines
+from edgeworth.games.bargaining.blind_plan import Plan, bayes_plan, is_silent
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.history import Move, share_for_agent
 from edgeworth.games.bargaining.prior import partner_types, posterior
@@ -23,22 +24,26 @@ from edgeworth.games.bargaining.vocabulary import AGENT, Act, Outcome, Side
 
 def demo(
     scenario: Scenario = "classic",
+    partner: Partner = None,
     seed: Seed = 22,
     pause: Annotated[float, typer.Option(min=0.0, help="Seconds to wait between moves.")] = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Watch the best blind plan negotiate one episode, with its reasons.
+    """Watch the best blind agent negotiate one episode, with its reasons.
 
-    The plan does not see the partner's utilities; it maximises the expected reward over all that are possible.
+    It does not see the partner's utilities. Where counter-offers tell nothing about them it follows the best plan, and elsewhere it
+    makes the move that promises most over all utilities that explain what it has heard.
 
     Example: edgeworth demo --scenario lewis --seed 4 --pause 2
+
+    Example: edgeworth demo --partner boulware
     """
     screen = Console(quiet=True) if as_json else out
-    env = NegotiationEnv(scenario=scenario)
+    env = NegotiationEnv(scenario=scenario, **({} if partner is None else {"partner": partner}))
     _, info = env.reset(seed=seed)
     opener = Side(int(env.batch.state["opener"][0]))
     half = env.context.half()
-    plan = bayes_plan(half, env.batch, int(opener))
+    plan = bayes_plan(half, env.batch, int(opener)) if is_silent(env.batch) else None
     screen.print(f"[bold]Dividing a pool with someone you cannot read[/] (scenario {scenario}, seed {seed})\n")
     screen.print(context_table(half, partner_known=False))
     screen.print(
@@ -49,14 +54,13 @@ def demo(
     )
     for move in info["history"]:
         screen.print(f"  [bold]Partner[/]: offers you {share_words(share_for_agent(half.counts, move))}")
-    screen.print(
-        f"You follow the best blind plan: {len(plan.offers)} offers, worth {plan.value:.1f} of {half.my_maximum} points on average.",
-        soft_wrap=True,
-    )
+    expected = _advised(env, half).value if plan is None else plan.value
+    way = "You follow what you hear" if plan is None else f"You follow the best blind plan: {len(plan.offers)} offers"
+    screen.print(f"{way}, worth {expected:.1f} of {half.my_maximum} points on average.", soft_wrap=True)
     ended, reward, step = False, 0.0, 0
     while not ended:
         time.sleep(pause)
-        act, share = _move(screen, plan, half, step)
+        act, share = _shown(screen, _advised(env, half), half) if plan is None else _move(screen, plan, half, step)
         _, paid, ended, _, info = env.step({"act_type": int(act), "oA": share})
         reward += paid
         _show_reply(screen, info["history"], half, env)
@@ -69,7 +73,7 @@ def demo(
                 "seed": seed,
                 "context": asdict(env.context),
                 "opens": opener.name.lower(),
-                "plan_value": plan.value,
+                "plan_value": expected,
                 "moves": [{"side": Side(m.side).name.lower(), "act": Act(m.act).name, "share": m.share} for m in info["history"]],
                 "outcome": info["outcome"],
                 "deal": info["deal"],
@@ -80,6 +84,21 @@ def demo(
     screen.print(
         "\nYour turn: [bold]edgeworth play[/]. All reference scores, from random play to the oracle: [bold]edgeworth yardstick[/]."
     )
+
+
+def _advised(env: NegotiationEnv, half: Context) -> Advised:
+    """The move of the lookahead over beliefs."""
+    return book_of(env.batch).advised(half, history_lines(env.batch, 0))
+
+
+def _shown(screen: Console, advised: Advised, half: Context) -> tuple[Act, tuple[int, int, int]]:
+    """Show and return a move of the lookahead, with what it expects."""
+    screen.print()
+    words = "" if advised.act in (Act.AGREE, Act.DISAGREE) else f" {share_words(advised.share)}"
+    points = sum(n * u for n, u in zip(advised.share, half.my_utilities, strict=True))
+    hoped = f" — {points} points, accepted with probability {advised.chance:.2f}" if words else ""
+    screen.print(f"  [bold]You[/]: {advised.act.name}{words}{hoped}; {advised.value:.1f} points expected", soft_wrap=True)
+    return advised.act, advised.share
 
 
 def _move(screen: Console, plan: Plan, half: Context, step: int) -> tuple[Act, tuple[int, int, int]]:
@@ -101,5 +120,7 @@ def _show_reply(screen: Console, history: list[Move], half: Context, env: Negoti
     if last.share is None:
         screen.print(f"  [bold]Partner[/]: {Act(last.act).name}")
         return
-    offer, left = share_words(share_for_agent(half.counts, last)), len(posterior(half, history, env.batch))
+    offer = share_words(share_for_agent(half.counts, last))
+    silent = is_silent(env.batch)
+    left = len(posterior(half, history, env.batch)) if silent else book_of(env.batch).belief(half, history_lines(env.batch, 0)).possible
     screen.print(f"  [bold]Partner[/]: refuses, and offers you {offer}. {left:,} sets of utilities are still possible.", soft_wrap=True)

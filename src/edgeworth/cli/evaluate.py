@@ -23,6 +23,7 @@ from edgeworth.evaluation.episodes import Episodes, play_episodes
 from edgeworth.evaluation.exact import QUANTITY as EXACT_QUANTITY
 from edgeworth.evaluation.exact import exact_ends, measured_exactly
 from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_ends
+from edgeworth.evaluation.ranking import SELECTION, robust_ranking
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.tournament import cross_table, own_partner_column, run_tournament, shown_ranks
 from edgeworth.evaluation.whole_population import play_population
@@ -215,7 +216,7 @@ def tournament_command(
     games = {name: BargainingConfig.from_options(name) for name in scenario or scenario_names()}
     with progress() as task:
         found = run_tournament(games, names, episodes, seed, task("tournament"))
-    result = {"command": command_line(), **found}
+    result = {"command": command_line(), **found, "ranking": robust_ranking(found, games)}
     deliver(result, _tournament_page(result), as_json, out_file, figure, "edgeworth.evaluation.bargaining_figures:draw_tournament")
 
 
@@ -230,6 +231,14 @@ def _tournament_page(result: dict[str, Any]) -> Iterator[RenderableType]:
         for number, row in enumerate(result["overall"], 1):
             overall.add_row(str(number), *_standing(row))
         yield overall
+        yield ""
+    if result["ranking"]:
+        strengths = (f"α-rank, {strength:g}" for strength in SELECTION)
+        robust = table("place", "negotiator", "score", "one left out", *strengths, title="distinct games", text=2)
+        for row in result["ranking"]:
+            masses = (_short(mass, 3) for mass in row["alpha_rank"].values())
+            robust.add_row(str(row["place"]), escape(row["name"]), _short(row["score"], 3), shown_ranks(row["left_out"]), *masses)
+        yield robust
         yield ""
     yield (
         f"[dim]Shares of a negotiator's own maximum, mean of both seats, {result['episodes']:,} episodes in each; the columns have the"

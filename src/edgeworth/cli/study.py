@@ -32,7 +32,7 @@ SELF_PLAY_MEASURES = {
     "nash_ratio": "Nash ratio",
     "opener_share": "share: opener",
     "responder_share": "  responder",
-    "exploitability_trained": "exploitability: trained response",
+    "exploitability_trained": "exploitability, at least: trained response",
     "exploitability_exact": "  exact response",
 }
 

@@ -17,6 +17,7 @@ from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, span, table
 from edgeworth.config import scenario_names
 from edgeworth.errors import DataError, FallbackUsed, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
+from edgeworth.evaluation.partner_yardstick import partner_yardstick
 from edgeworth.evaluation.yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick, exact_yardstick, yardstick
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.vocabulary import RULES
@@ -31,6 +32,13 @@ def yardstick_command(
     scenario: options.Scenarios = None,
     stage: Annotated[list[str] | None, typer.Option(help="Auction: population; repeat for several. Default: all.")] = None,
     settings: options.Settings = None,
+    partner: Annotated[
+        list[str] | None,
+        typer.Option(help="Bargaining: a partner whose counter-offers tell something, in place of the scenario's; repeat for several."),
+    ] = None,
+    own_sides: Annotated[
+        int, typer.Option(min=10, help="Bargaining, with --partner: own sides, each against all its partners, where there are more.")
+    ] = 160,
     exact: Annotated[
         bool, typer.Option("--exact", help="Bargaining: every context that the game can draw, without sampling error; takes minutes.")
     ] = False,
@@ -52,6 +60,8 @@ def yardstick_command(
     Bargaining: the share of the agent's maximum, by scenario. Auction: the mean score R of every designer, by population.
 
     Example: edgeworth yardstick --scenario lewis --exact
+
+    Example: edgeworth yardstick --scenario lewis --partner boulware --partner tit_for_tat
 
     Example: edgeworth yardstick --game auction --stage 3
 
@@ -75,6 +85,9 @@ def yardstick_command(
         for option, value in {"--client": client, "--model": model, "--model-episodes": model_episodes}.items():
             if value is not None:
                 raise InvalidOption(f"{option} belongs to the auction (--game auction), whose designers it joins.")
+        if partner is not None:
+            result = _partners(scenario or ["classic", "lewis"], partner, settings, None if exact else own_sides, seed)
+            return deliver({"command": command_line(), **result}, _partners_page(result), as_json, out_file)
         result, page, notes = _bargaining(scenario or scenario_names(), settings, None if exact else (contexts, plan_contexts), seed)
         drawer = "edgeworth.evaluation.bargaining_figures:draw_yardsticks"
     deliver({"command": command_line(), **result}, page, as_json, out_file, figure, drawer, notes)
@@ -108,6 +121,32 @@ def _bargaining_page(tables: list[dict[str, Any]]) -> Iterator[RenderableType]:
         shown = table("agent", "share", "95 % interval", "contexts", title=f"{found['scenario']}: share of the agent's maximum")
         for row in found["rows"]:
             shown.add_row(row["label"], f"{row['value']:.3f}", span(row), f"{row['n']:,}")
+        yield shown
+        yield ""
+
+
+def _partners(scenarios: list[str], partners: list[str], settings: list[str] | None, own_sides: int | None, seed: int) -> dict[str, Any]:
+    """The scales with partners that tell something; all own sides of a table of contexts are played."""
+    games = [(name, partner, options.game_config(name, partner, settings)) for name in scenarios for partner in partners]
+    with progress() as task:
+        tables = [
+            partner_yardstick(name, config, own_sides if config.contexts == "uniform" else None, seed, task(f"{name}, {partner}"))
+            for name, partner, config in games
+        ]
+    return {
+        "quantity": "sum of rewards / sum of the agent's maxima, every own side against all its partners and both openers;"
+        " 95 % bootstrap intervals over own sides, where not all are played",
+        "seed": seed,
+        "games": tables,
+    }
+
+
+def _partners_page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    for found in result["games"]:
+        title = f"{found['scenario']}, {found['partner']}: share of the agent's maximum, {found['own_sides']:,} own sides"
+        shown = table("agent", "share", "95 % interval", title=title)
+        for row in found["rows"]:
+            shown.add_row(row["label"], f"{row['value']:.3f}", span(row))
         yield shown
         yield ""
 

@@ -90,7 +90,7 @@ BAYES_LINE = {"color": INK, "ls": DOTTED, "lw": 0.9, "label": "blind Bayes plan"
 
 
 def draw_hint_study(result: Row, path: Path) -> None:
-    """Draw the learning curves into `NAME.png`, and the scores with and without hints into `NAME_scores.png` beside it."""
+    """Draw the learning curves into `NAME.png`, and what hints gain or cost into `NAME_scores.png` beside it."""
     cells = [cell for cell in result["cells"] if "values" in cell]
     _draw_hint_curves(result, cells, path)
     _draw_hint_scores(result, cells, path.with_name(f"{path.stem}_scores{path.suffix}"))
@@ -142,22 +142,24 @@ def _draw_curves_of_hints(axes: Any, cells: Sequence[Row]) -> None:
 
 
 def _draw_hint_scores(result: Row, cells: Sequence[Row], path: Path) -> None:
-    """A row per scenario, a column per algorithm: the score with the hints as learnt, without them, and with random ones instead."""
+    """Differences to learning without hints: a row per scenario, and per algorithm a column with the hints and one without them."""
     scenarios, algos = _along(cells, "scenario"), _along(cells, "algo")
-    most = max(len(_at(cells, scenario, algo)) for scenario in scenarios for algo in algos)
-    size = (1.6 + 4.4 * len(algos), 1.5 + (0.55 + 0.27 * most) * len(scenarios))
+    hinted = {(scenario, algo): [c for c in _at(cells, scenario, algo) if "over_baseline" in c] for scenario in scenarios for algo in algos}
+    size = (1.6 + 5.6 * len(algos), 1.5 + (0.55 + 0.24 * max(map(len, hinted.values()), default=1)) * len(scenarios))
     layout = {"rect": (0, 0.36 / size[1], 1, 1)}
-    with panels(path, len(scenarios), len(algos), size, layout, sharex="row") as (figure, grid):
+    with panels(path, len(scenarios), 2 * len(algos), size, layout, sharex="col") as (figure, grid):
         for line, scenario in enumerate(scenarios):
             for column, algo in enumerate(algos):
-                _draw_scores_of_hints(grid[line][column], _at(cells, scenario, algo), column == 0)
-                grid[line][column].set_title(f"{scenario}, {algo}", fontsize=9.5, loc="left")
+                with_hints, without = grid[line][2 * column], grid[line][2 * column + 1]
+                _draw_gains(with_hints, without, hinted[scenario, algo], column == 0)
+                with_hints.set_title(f"{scenario}, {algo}: with hints", fontsize=9.5, loc="left")
+                without.set_title("hints taken away, or random", fontsize=9.5, loc="left")
         for axes in grid[-1]:
-            axes.set_xlabel("share of the agent's maximum", fontsize=8.5)
+            axes.set_xlabel("difference to learning without hints", fontsize=8.5)
         lines: list[Row] = [{"color": INK, "marker": "o", "ls": "", "ms": 5, "label": "hints as learnt with (a mark per kind)"}]
         for label, marker, colour in map(_instead, dict.fromkeys(hint for cell in cells for hint in cell.get("played_with", {}))):
             lines.append({"color": colour, "marker": marker, "ls": "", "ms": 5, "label": label})
-        legend_below(figure, size[1], [*lines, {"color": LIGHT, "lw": 0.8, "label": "learnt without hints"}, BAYES_LINE])
+        legend_below(figure, size[1], lines)
         figure.suptitle(hint_scores_finding(result), fontsize=10, x=0.01, ha="left")
 
 
@@ -165,24 +167,21 @@ def _instead(hint: str) -> tuple[str, str, str]:
     return INSTEAD.get(hint, (f"{hint} hints instead", "+", INK))
 
 
-def _draw_scores_of_hints(axes: Any, cells: Sequence[Row], named: bool) -> None:
+def _draw_gains(with_hints: Any, without: Any, cells: Sequence[Row], named: bool) -> None:
+    """What hints gain over learning without them, and what remains when they stop, on a scale each."""
     style = {"capsize": 2, "lw": 1, "zorder": 3}
     for y, cell in enumerate(cells):
         colour, _, marker = HINT_STYLES.get(cell["values"]["hints"], OTHER_HINT)
+        point(with_hints, cell["over_baseline"], y, colour, marker, **style)
         for hint, played in cell.get("played_with", {}).items():
             _, other, shade = _instead(hint)
-            point(axes, played["share_of_maximum"], y + (0.34 if hint == "random" else 0.12), shade, other, **style)
-        point(axes, cell["share_of_maximum"], y - 0.14, colour, marker, **style)
-    bayes = cells[0]["yardsticks"]["bayes"] if cells else None
-    if bayes is not None:
-        axes.axvline(bayes, color=INK, lw=0.9, ls=DOTTED, zorder=0)
-    without = [cell["share_of_maximum"]["value"] for cell in cells if cell["values"]["hints"] == "none"]
-    if without:
-        axes.axvline(without[0], color=LIGHT, lw=0.8, zorder=0)
+            point(without, played["over_baseline"], y + (0.18 if hint == "random" else -0.14), shade, other, **style)
     labels = [", ".join(part for axis in ("hints", "cadence") if (part := cell["values"].get(axis))) for cell in cells]
-    axes.set_yticks(range(len(cells)), labels if named else [""] * len(cells), fontsize=8.5)
-    axes.set_ylim(len(cells) - 0.4, -0.6)
-    axes.tick_params(axis="x", labelsize=8)
+    for axes in (with_hints, without):
+        axes.axvline(0.0, color=INK, lw=0.9, ls=DOTTED, zorder=0)
+        axes.set_yticks(range(len(cells)), labels if named and axes is with_hints else [""] * len(cells), fontsize=8.5)
+        axes.set_ylim(len(cells) - 0.4, -0.6)
+        axes.tick_params(axis="x", labelsize=8, labelbottom=True)
 
 
 def hint_curves_finding(result: Row) -> str:

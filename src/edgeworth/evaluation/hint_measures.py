@@ -34,6 +34,7 @@ from edgeworth.evaluation.episodes import Episodes, consecutive, play_seeds, see
 from edgeworth.evaluation.plan_values import PlanValues
 from edgeworth.evaluation.statistics import Estimate, ratio, ratio_or_none
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.contexts import triple_of
 from edgeworth.games.bargaining.hints import HintProvider, Hints
 from edgeworth.games.bargaining.vocabulary import ONGOING
@@ -152,12 +153,11 @@ def _noting_fallbacks() -> Iterator[list[str]]:
 
 def _plan_for(config: BargainingConfig) -> tuple[Bayes | None, str | None]:
     """The plan that hints are compared with, or why there is none."""
-    plan = Bayes()
     try:
-        plan.check(BargainingBatch(config, 1))
+        check_silent_partner(BargainingBatch(config, 1))
     except InvalidOption as error:
         return None, f"No comparison with the Bayes plan: {error}"
-    return plan, None
+    return Bayes(), None
 
 
 class Tally:

@@ -21,6 +21,7 @@ from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import play_out
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.contexts import Context, Triple, context_of, triple_of
 from edgeworth.games.bargaining.history import history_of
 from edgeworth.games.bargaining.prior import partner_types
@@ -53,7 +54,7 @@ class PlanValues:
     def __init__(self, config: BargainingConfig) -> None:
         self._plan = Bayes()
         self._games = [BargainingBatch(replace(config, opens=opens), 1) for opens in OPENS]  # type: ignore[arg-type]
-        self._plan.check(self._games[0])
+        check_silent_partner(self._games[0])
         self._known: dict[tuple[Context, int, tuple[Choice, ...], Choice], float] = {}
 
     def value(self, batch: BargainingBatch, slot: int, move: Choice) -> float:

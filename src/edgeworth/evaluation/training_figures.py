@@ -187,7 +187,7 @@ def draw_self_play(result: Row, path: Path) -> None:
                 axes.margins(y=0.15)
                 axes.set_ylim(0.0, None)
         for axes, title in zip(
-            grid[0], ("negotiating with itself", "exploitability\n(share of maximum)", "share of maximum against"), strict=True
+            grid[0], ("negotiating with itself", "exploitability found\n(trained: a lower bound)", "share of maximum against"), strict=True
         ):
             axes.set_title(title, fontsize=10, loc="left")
         grid[0][1].legend(frameon=False, fontsize=8.5, loc="center left")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,13 @@ class Population:
         sides, numbers = np.unique(rows, axis=0, return_counts=True)
         return cls(batch, sides, numbers / len(rows))
 
+    @classmethod
+    def sample(cls, config: BargainingConfig, number: int, seed: int) -> Population:
+        """So many own sides, drawn by a seed; each still meets all its partners."""
+        whole = cls.of(config)
+        drawn = np.random.default_rng(seed).choice(len(whole.sides), number, p=whole.chances)
+        return cls(whole.batch, whole.sides[drawn], np.full(number, 1.0 / number))
+
     @property
     def openers(self) -> tuple[int, ...]:
         """The sides that may open, equally likely."""
@@ -64,6 +72,12 @@ class Population:
         """What the whole pool is worth to each own side, as it is paid."""
         worths = (self.sides[:, :3] * self.sides[:, 3:]).sum(axis=1).astype(np.float64)
         return np.full(len(worths), float(BUDGET)) if self.batch.config.normalize else worths
+
+    @property
+    def negotiations(self) -> int:
+        """How many different negotiations there are: contexts, times partners of a population, times the sides that may open."""
+        contexts = sum(len(self.types(side)) for side in self.sides)
+        return contexts * len(self.batch.partners) * len(self.openers)
 
     def types(self, side: NDArray[np.int64]) -> NDArray[np.int64]:
         """The partner utilities that an own side may face."""
@@ -99,19 +113,25 @@ class ExactPlay:
     deal_rate: float
     length: float
     negotiations: int
-    """How many different negotiations there are: contexts, times partners of a population, times the sides that may open."""
     maximum: float
     """What the whole pool is worth to the agent."""
 
 
-def play_population(config: BargainingConfig, negotiator: Negotiator, progress: Progress = silent, name: str = "") -> ExactPlay:
-    """Play every negotiation that the game can draw."""
+class SidePlay(NamedTuple):
+    """What an agent gets with each own side, on average over its partners and both openers."""
+
+    reward: NDArray[np.float64]
+    partner_reward: NDArray[np.float64]
+    deal_rate: NDArray[np.float64]
+    length: NDArray[np.float64]
+
+
+def play_sides(population: Population, negotiator: Negotiator, progress: Progress = silent, name: str = "") -> SidePlay:
+    """Play every negotiation of these own sides."""
     check_alike(negotiator)
-    population = Population.of(config)
-    sums, number = np.zeros((4, len(population.sides))), 0
-    for some, branches in population.started(progress, name):
-        number += len(branches.members)
-        played = sums[:, some]
+    sums = np.zeros((len(SidePlay._fields), len(population.sides)))
+    for some, start in population.started(progress, name):
+        branches, played = start, sums[:, some]
         while branches.batch.size:
             moves, weights, origins = negotiator.choose(branches.batch), branches.weights, branches.origins
             ended, branches, charges = branches.after(*moves)
@@ -121,9 +141,16 @@ def play_population(config: BargainingConfig, negotiator: Negotiator, progress: 
             deals = likely * ((outcome >= AGENT_AGREED) & (outcome <= SELECTIONS_MATCHED))
             for total, values in zip(played, (mine, theirs, deals, likely * ended.batch.state["turn"]), strict=True):
                 np.add.at(total, ended.origins, values)
-    reward, theirs, deals, turns = (sums / len(population.openers) * population.chances).sum(axis=1).tolist()
+    return SidePlay(*(sums / len(population.openers)))
+
+
+def play_population(config: BargainingConfig, negotiator: Negotiator, progress: Progress = silent, name: str = "") -> ExactPlay:
+    """Play every negotiation that the game can draw."""
+    population = Population.of(config)
+    played = play_sides(population, negotiator, progress, name)
+    reward, theirs, deals, turns = ((values * population.chances).sum().item() for values in played)
     maximum = float((population.chances * population.maximum).sum())
-    return ExactPlay(reward / maximum, reward, theirs, min(1.0, deals), turns, number, maximum)
+    return ExactPlay(reward / maximum, reward, theirs, min(1.0, deals), turns, population.negotiations, maximum)
 
 
 def check_alike(negotiator: Negotiator) -> None:

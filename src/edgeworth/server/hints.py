@@ -17,6 +17,7 @@ from edgeworth.agents.hints.bayes import BOOKS
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption, ModelUnavailable
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.belief_play import BOOKS as BELIEFS
 from edgeworth.games.bargaining.contexts import Context, triple_of
 from edgeworth.games.bargaining.hints import Hint, HintProvider
 from edgeworth.games.bargaining.history import Move
@@ -101,6 +102,7 @@ class HintWorker(Worker[Moment, Hinted]):
         if len(self._games) > MOST_GAMES and self.client is None:
             self._games, self.provider = set(games), None
             BOOKS.clear()
+            BELIEFS.clear()
             self.load()
 
     def _hints(self, singles: Sequence[BargainingBatch]) -> Sequence[Hinted | Exception]:

@@ -4,6 +4,9 @@ A plan (`games/bargaining/blind_plan.py`) is made once per game, context and ope
 place in it, counting its own moves; after the last, AGREE or, where no deal is better, DISAGREE. It is the best advice for an agent that
 has followed the plan so far. The confidence of an offer is the probability that the partner accepts it, given that it refused the earlier
 offers of the plan; AGREE and DISAGREE end the negotiation for certain, confidence 1.
+
+Where the partner's counter-offers tell something, no plan is fixed in advance: the hint is the move of the lookahead over beliefs
+(`games/bargaining/belief_search.py`) after the moves that were really made.
 """
 
 from __future__ import annotations
@@ -15,10 +18,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.hints.advice import AdviceBook
+from edgeworth.agents.hints.advice import AdviceBook, hints_of
 from edgeworth.errors import InvalidContext
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.blind_plan import BEGINNINGS, acceptance_chances, bayes_plan, check_silent_partner
+from edgeworth.games.bargaining.belief_play import book_of, history_lines
+from edgeworth.games.bargaining.blind_plan import BEGINNINGS, acceptance_chances, bayes_plan, check_silent_partner, is_silent
+from edgeworth.games.bargaining.branches import check_predictable
 from edgeworth.games.bargaining.contexts import Context, Triple, triple_of
 from edgeworth.games.bargaining.hints import Hint, Hints
 from edgeworth.games.bargaining.state import VIEW
@@ -69,20 +74,36 @@ BOOKS: dict[tuple[str, int | None], PlanBook] = {}
 
 @dataclass(frozen=True)
 class Bayes:
-    """Plans every situation once; needs a partner whose counter-offers carry no information."""
+    """Plans every situation once; where counter-offers carry information, it follows them."""
 
     offers: int | None = None
     """How many offers to make before AGREE; by default the best number."""
     counters: ClassVar[Mapping[str, int | str]] = {}
 
     def check(self, batch: BargainingBatch) -> None:
-        check_silent_partner(batch)
+        if self.offers is not None:
+            check_silent_partner(batch)
+        elif not is_silent(batch):
+            check_predictable(batch)
 
     def give(self, batch: BargainingBatch, due: NDArray[np.bool_]) -> Hints:
+        if self.offers is None and not is_silent(batch):
+            return hints_of(batch, due, [_adapted(batch, slot) for slot in np.flatnonzero(due).tolist()])
         key = repr(batch.config), self.offers
         if key not in BOOKS:
             BOOKS[key] = PlanBook(self.offers)
         return BOOKS[key].advice.lay_out(batch, due, BOOKS[key].numbers(batch, batch.views[due]))
+
+
+def _adapted(batch: BargainingBatch, slot: int) -> Hint | Rejection:
+    """The move of the lookahead as a hint."""
+    row = batch.views[slot]
+    half = Context(triple_of(row[VIEW["counts"]]), triple_of(row[VIEW["my_utilities"]]), (0, 0, 0))
+    try:
+        advised = book_of(batch).advised(half, history_lines(batch, slot))
+    except InvalidContext as error:
+        return Rejection(Reason.NO_REPLY, f"There is no plan: {error}")
+    return Hint(advised.act, advised.share, advised.chance)
 
 
 def planned_hints(situation: Situation, batch: BargainingBatch, offers: int | None, beginnings: int = BEGINNINGS) -> Advice:

@@ -1,7 +1,8 @@
-"""Exact negotiators: the best blind plan and the best response, the two ends of every table.
+"""Computed negotiators: the best blind agent and the best response, the two ends of every table.
 
-`bayes` makes the offers of the best blind plan in turn, then AGREEs. `oracle` knows the partner's utilities and plays the exact best
-response; it needs a single partner, not a population. Both solve each context once, for the side that opened it.
+`bayes` makes the offers of the best blind plan in turn, then AGREEs. Where counter-offers tell something about the partner, it adapts: it
+keeps the partners that explain what was heard and looks ahead (`games/bargaining/belief_search.py`). `oracle` knows the partner's utilities
+and plays the exact best response; it needs a single partner, not a population. Both solve each situation once.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.belief_play import book_of, history_lines
 from edgeworth.games.bargaining.best_response import Response, best_response
-from edgeworth.games.bargaining.blind_plan import Plan, bayes_plan
+from edgeworth.games.bargaining.blind_plan import Plan, bayes_plan, is_silent
 from edgeworth.games.bargaining.contexts import Context, Triple, context_of, triple_of
 from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import AGREE, DISAGREE, Side
@@ -40,25 +42,40 @@ class _Exact:
 
 @dataclass(frozen=True)
 class Bayes(_Exact):
-    """Plans from the pool, its own utilities and who opened."""
+    """Plans from the pool, its own utilities and who opened; adapts where counter-offers tell something."""
 
     offers: int | None = None
     """How many offers to make before AGREE; as many as serve best by default."""
     knows_partner: ClassVar[bool] = False
     _plans: dict[tuple[object, ...], Plan] = field(default_factory=dict, compare=False, repr=False)
+    _silent: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def _move(self, batch: BargainingBatch, rules: str, slot: int, turn: int) -> tuple[int, Triple]:
+        if self._adapts(batch, rules):
+            advised = book_of(batch).advised(_half(batch.views[slot]), history_lines(batch, slot))
+            return int(advised.act), advised.share
         plan, made = self._plan(batch, rules, batch.views[slot], opener=turn % 2), turn // 2
         if made < len(plan.offers):
             return int(plan.offers[made].act), plan.offers[made].share
         return (AGREE if plan.agrees else DISAGREE), (0, 0, 0)
 
+    def _adapts(self, batch: BargainingBatch, rules: str) -> bool:
+        """Whether there is something to adapt to in this game; a number of offers asks for a plan."""
+        if rules not in self._silent:
+            self._silent[rules] = self.offers is not None or is_silent(batch)
+        return not self._silent[rules]
+
     def _plan(self, batch: BargainingBatch, rules: str, row: NDArray[np.int32], opener: int) -> Plan:
-        half = Context(triple_of(row[VIEW["counts"]]), triple_of(row[VIEW["my_utilities"]]), (0, 0, 0))
+        half = _half(row)
         key = (rules, opener, half)
         if key not in self._plans:
             self._plans[key] = bayes_plan(half, batch, opener, self.offers)
         return self._plans[key]
+
+
+def _half(row: NDArray[np.int32]) -> Context:
+    """The agent's half of the context in a view."""
+    return Context(triple_of(row[VIEW["counts"]]), triple_of(row[VIEW["my_utilities"]]), (0, 0, 0))
 
 
 @dataclass(frozen=True)

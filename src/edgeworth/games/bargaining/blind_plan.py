@@ -149,6 +149,15 @@ def check_silent_partner(batch: BargainingBatch) -> None:
         )
 
 
+def is_silent(batch: BargainingBatch) -> bool:
+    """Whether the partner's counter-offers tell nothing, so that a plan fixed in advance is optimal."""
+    try:
+        check_silent_partner(batch)
+    except InvalidOption:
+        return False
+    return True
+
+
 def _useful_lengths(problem: _Problem) -> list[int]:
     """The lengths among which the best is: not one that a longer list, which ends no worse, can match by repeating an offer."""
     lasts = problem.lasts
