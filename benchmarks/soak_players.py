@@ -20,7 +20,8 @@ from websockets.exceptions import WebSocketException
 
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.seeding import generator
-from edgeworth.server.live import Live, Opening, open_live, opening_of
+from edgeworth.server.live import Live, open_live
+from edgeworth.server.openings import Opening, opening_of
 
 PATIENCE = 10.0
 """Seconds that a client waits for an answer."""

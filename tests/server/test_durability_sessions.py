@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from designs import SANE
-from edgeworth.server.live import opening_from, opening_of, replayed
+from edgeworth.server.live import replayed
+from edgeworth.server.openings import opening_from, opening_of
 from edgeworth.server.refusals import Refused
 from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import SessionLimits

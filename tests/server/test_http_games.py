@@ -15,7 +15,7 @@ from edgeworth.games.auction.action import DaedalusAction, row_values
 from edgeworth.games.auction.state import PROXIES, SCORES
 from edgeworth.server import models
 from edgeworth.server.app import create_app
-from edgeworth.server.live import AUCTION_OPTIONS, BARGAINING_OPTIONS, CONTEXT_KEYS
+from edgeworth.server.openings import AUCTION_OPTIONS, BARGAINING_OPTIONS, CONTEXT_KEYS
 from running_servers import MECHANISM, OFFER, client_of, settings_in
 
 

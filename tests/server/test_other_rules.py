@@ -15,8 +15,9 @@ from fastapi.testclient import TestClient
 from edgeworth.client import RemoteGame
 from edgeworth.errors import OtherRules, ServerRefused
 from edgeworth.games.auction.vocabulary import RULES
-from edgeworth.server.live import Opening, open_live, opening_of
+from edgeworth.server.live import open_live
 from edgeworth.server.models import Export, SessionList
+from edgeworth.server.openings import Opening, opening_of
 from running_servers import MECHANISM, OFFER, client_of, served_in_thread, settings_in
 
 

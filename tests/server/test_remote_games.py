@@ -16,7 +16,8 @@ import pytest
 from designs import SANE
 from edgeworth.client import AsyncRemoteGame, Place, RemoteGame, Reply
 from edgeworth.errors import ServerRefused, UnknownName
-from edgeworth.server.live import open_live, opening_of
+from edgeworth.server.live import open_live
+from edgeworth.server.openings import opening_of
 from edgeworth.server.settings import SocketLimits
 from running_servers import served, served_in_thread
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from edgeworth.errors import EdgeworthError, UnknownName
-from edgeworth.server.live import open_live, opening_of
+from edgeworth.server.live import open_live
+from edgeworth.server.openings import opening_of
 from running_servers import client_of, settings_in
 
 HEURISTICS = {f"heuristic {number}": {"partner": "heuristic"} for number in range(3_000)}

@@ -15,7 +15,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
-from edgeworth.server.live import open_live, opening_of
+from edgeworth.server.live import open_live
+from edgeworth.server.openings import opening_of
 from edgeworth.server.refusals import Refused
 from edgeworth.server.settings import RequestLimits
 from running_servers import MECHANISM, in_thread, settings_in

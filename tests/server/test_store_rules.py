@@ -12,7 +12,7 @@ import pytest
 
 from edgeworth.errors import InvalidOption
 from edgeworth.server.database import for_postgresql
-from edgeworth.server.live import Opening, opening_of
+from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.refusals import Refused
 from edgeworth.server.store import Store, Stored
 

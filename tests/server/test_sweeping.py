@@ -10,7 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from edgeworth.server.app import create_app
-from edgeworth.server.live import GAMES, Live, Opening, open_live
+from edgeworth.server.live import GAMES, Live, open_live
+from edgeworth.server.openings import Opening
 from edgeworth.server.settings import SessionLimits
 from running_servers import MECHANISM, client_of, settings_in
 

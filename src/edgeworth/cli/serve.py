@@ -17,7 +17,7 @@ from edgeworth.errors import DataError, EdgeworthError, MissingExtra
 from edgeworth.evaluation.statistics import counted
 
 if TYPE_CHECKING:
-    from edgeworth.server.live import Opening
+    from edgeworth.server.openings import Opening
 
 EXPECTED = "expected what GET /sessions/{id}/export gives: game, seed, options and actions."
 
@@ -123,7 +123,7 @@ def _page(opening: Opening, result: dict[str, Any]) -> Iterator[RenderableType]:
 
 def read_session(file: Path) -> tuple[Opening, list[Any]]:
     """The opening and the actions in a file; an error says why it is not an exported session."""
-    from edgeworth.server.live import opening_from
+    from edgeworth.server.openings import opening_from
 
     try:
         content = json.loads(file.read_text(encoding="utf-8"))

@@ -26,8 +26,9 @@ from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.seeding import generator
 from edgeworth.server.access import Access
 from edgeworth.server.limits import Guard
-from edgeworth.server.live import GAMES, open_live, opening_of
+from edgeworth.server.live import GAMES, open_live
 from edgeworth.server.monitoring import UVICORN, Metrics, Monitor, note
+from edgeworth.server.openings import opening_of
 from edgeworth.server.plots import Remembered, shown_files
 from edgeworth.server.readiness import Readiness
 from edgeworth.server.refusals import add_exception_handlers

@@ -98,13 +98,13 @@ class Database:
         if self._file != (None if self.server else _file_at(self.url)):
             raise _unavailable("its file was deleted or replaced.")
 
-    def create(self, *statements: str) -> None:
-        """Make tables that are not there yet, one worker at a time."""
+    @contextmanager
+    def setting_up(self) -> Iterator[Cursor]:
+        """A transaction that makes tables, of one worker at a time."""
         with self.writing() as cursor:
             if self.server:
                 cursor.execute("SELECT pg_advisory_xact_lock(:lock)", {"lock": TABLES_LOCK})
-            for statement in statements:
-                cursor.execute(statement)
+            yield cursor
 
     def close(self) -> None:
         """Close all connections."""

@@ -23,10 +23,10 @@ from edgeworth.games.bargaining.hints import Hint, HintProvider
 from edgeworth.games.bargaining.history import Move
 from edgeworth.games.bargaining.replay import replayed_negotiation
 from edgeworth.protocol import Reason, Rejection
-from edgeworth.server.live import opening_of
 from edgeworth.server.model_process import ModelProcess, ProcessClient
 from edgeworth.server.model_queue import Worker
 from edgeworth.server.models_designers import SituationGiven
+from edgeworth.server.openings import opening_of
 
 LANGUAGE_MODEL = "llm"
 MOST_GAMES = 256

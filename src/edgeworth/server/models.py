@@ -14,7 +14,7 @@ from edgeworth.config import ADAPTING, BIDDER_RANGE, TURN_RANGE
 from edgeworth.dialogues.sentences import TONES
 from edgeworth.games.auction.action import CHOICES, FLAGS, PARTIAL, DaedalusAction
 from edgeworth.games.auction.state import PROXIES, SCORES
-from edgeworth.server.live import LONGEST_EPISODE, NAMED_CONTEXTS
+from edgeworth.server.openings import LONGEST_EPISODE, NAMED_CONTEXTS
 from edgeworth.server.sessions import NAME
 
 Observation = TypeVar("Observation")
@@ -221,9 +221,10 @@ class SessionLine(BaseModel):
     """A session in the list of its owner."""
 
     session_id: str
-    game: str
-    rules: int = Field(description="The version of the game's rules that it was opened under.")
-    seed: int
+    game: str | None = Field(description="Null, as rules and seed, where the opening cannot be read.")
+    rules: int | None = Field(description="The version of the game's rules that it was opened under.")
+    seed: int | None
+    problem: str | None = Field(description="Why the opening cannot be read; the session can still be exported and deleted.")
     steps: int
     done: bool
     created: float = Field(description="Seconds since 1970.")
@@ -240,12 +241,26 @@ class Export(BaseModel):
     """A session as a file: `edgeworth replay FILE` plays it again."""
 
     session_id: str
+    edgeworth: str = Field(description="The version of the package that exported it.")
     game: str
     rules: int = Field(description="The version of the game's rules that it was opened under.")
     seed: int
     options: dict[str, Any]
     truth: bool
     actions: list[Any]
+
+
+class RawExport(BaseModel):
+    """A session that cannot be read, as it was stored."""
+
+    session_id: str
+    edgeworth: str = Field(description="The version of the package that exported it.")
+    problem: str = Field(description="Why it cannot be read.")
+    opening: str
+    log: list[str]
+
+
+AnyExport = Export | RawExport
 
 
 class Status(BaseModel):

@@ -16,8 +16,8 @@ from edgeworth.games.auction.vocabulary import MAX_BIDDERS
 from edgeworth.games.bargaining.vocabulary import COUNT_LIMIT, UTILITY_LIMIT
 from edgeworth.server.designers import OFFERED
 from edgeworth.server.known_markets import FEWEST_PARTS, PUBLISHED_LENGTH, PUBLISHED_PARTS, parts_of
-from edgeworth.server.live import LONGEST_EPISODE
 from edgeworth.server.models import MechanismGiven, SessionId
+from edgeworth.server.openings import LONGEST_EPISODE
 
 EXACT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 

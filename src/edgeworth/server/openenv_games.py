@@ -27,8 +27,9 @@ from edgeworth.errors import EpisodeOver, UnknownName
 from edgeworth.games.auction.action import DaedalusAction
 from edgeworth.games.auction.state import COMPONENTS
 from edgeworth.games.bargaining.moves import REWARD_PARTS
-from edgeworth.server.live import Live, Opening, open_live, opening_of
+from edgeworth.server.live import Live, open_live
 from edgeworth.server.models import MarketObservation, Move, NegotiationObservation
+from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.sockets import first_metadata, metadata
 
 Task = dict[str, Any]

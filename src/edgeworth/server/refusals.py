@@ -7,6 +7,8 @@ route or a socket; errors of the games, of Pydantic and of the framework become 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -38,7 +40,7 @@ DESCRIPTIONS = {
     404: "Not there, or not yours.",
     405: "Another method is expected.",
     408: "The request came too slowly.",
-    409: "Another step came first, the name is taken, the episode is over, or the session is of other rules.",
+    409: "Another step came first, the name is taken, the episode is over, or the session is of other rules or unreadable.",
     413: "The body is too long.",
     415: "The body is not JSON.",
     422: "A field has the wrong type or value, or an action breaks a rule.",
@@ -117,6 +119,19 @@ def unknown_session(session_id: str) -> Refused:
     return Refused(404, "unknown_session", f"There is no session {session_id!r}.", "Open one with POST /reset.", "session_id")
 
 
+@contextmanager
+def unreadable_session(session_id: str) -> Iterator[None]:
+    """Refuse a stored session that cannot be read or replayed; one of other rules is refused as such."""
+    try:
+        yield
+    except (Refused, OtherRules):
+        raise
+    except Exception as error:
+        message = f"The session {session_id!r} cannot be read as it was stored: {shown(str(error))}."
+        remedy = "Export it as it is, or delete it; POST /reset begins a new episode in its place."
+        raise Refused(409, "unreadable_session", message, remedy, "session_id") from error
+
+
 def refusal_of(error: Refused | EdgeworthError) -> Refused:
     """The refusal that an error of a game, a model or a setting stands for."""
     said = str(error)
@@ -163,7 +178,7 @@ def framework_refusal(request: Request, error: HTTPException) -> Refused:
 
 def log_failure(refused: Refused, error: Exception, request_id: str = "on a socket") -> None:
     """Write down with its traceback what failed behind a refusal, such as the database or a model."""
-    if refused.status >= 500 and error.__cause__ is not None:
+    if error.__cause__ is not None and (refused.status >= 500 or refused.code == "unreadable_session"):
         LOG.error("Request %s failed: %s", request_id, refused.code, exc_info=error)
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from edgeworth.server import models
 from edgeworth.server.models import SessionId
-from edgeworth.server.refusals import Json, problems
+from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.sessions import Sessions, other_game
 from edgeworth.server.store import Stored
 
@@ -102,7 +102,9 @@ def session_routes(sessions: Sessions) -> APIRouter:
         found = await asyncio.to_thread(sessions.store.owned, owner_of(request))
         return Json({"sessions": [list_entry(stored) for stored in found]})
 
-    @router.get("/{session_id}/export", operation_id="export_session", response_model=models.Export, responses=problems(404))
+    @router.get(
+        "/{session_id}/export", operation_id="export_session", response_model=models.Export | models.RawExport, responses=problems(404)
+    )
     async def exported(request: Request, session_id: Annotated[SessionId, Path()]) -> Response:
         """Opening and log; `edgeworth replay FILE` plays them again."""
         request.scope["state"]["session"] = session_id
@@ -122,6 +124,10 @@ def session_routes(sessions: Sessions) -> APIRouter:
 
 def list_entry(stored: Stored) -> dict[str, Any]:
     """A session in the list of its owner."""
-    opening = stored.opening
-    facts = {"session_id": stored.id, "game": opening.game, "rules": opening.rules, "seed": opening.seed}
+    facts: dict[str, Any] = {"session_id": stored.id, "game": None, "rules": None, "seed": None, "problem": None}
+    try:
+        opening = stored.opening
+        facts |= {"game": opening.game, "rules": opening.rules, "seed": opening.seed}
+    except Refused as unreadable:
+        facts["problem"] = unreadable.message
     return {**facts, "steps": stored.steps, "done": stored.done, "created": stored.created, "touched": stored.touched}

@@ -14,8 +14,8 @@ from fastapi.responses import FileResponse, HTMLResponse
 from edgeworth import __version__, catalog
 from edgeworth.agents.designers.bundled import USUAL_BIDDERS, find_mechanism, mechanism_names
 from edgeworth.config import BIDDER_RANGE, BargainingConfig, scenario_names, scenario_note
-from edgeworth.server.live import RULES_OF
 from edgeworth.server.models_lab import Catalog, Mechanisms
+from edgeworth.server.openings import RULES_OF
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.validation import between
 

@@ -16,9 +16,10 @@ from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.story import play_step
 from edgeworth.games.auction.action import checked_action
 from edgeworth.games.auction.sale_room import SaleRoom
-from edgeworth.server.live import LONGEST_EPISODE, LiveAuction, Opening
+from edgeworth.server.live import LiveAuction
 from edgeworth.server.models import SessionId
 from edgeworth.server.models_lab import StepHeld
+from edgeworth.server.openings import LONGEST_EPISODE, Opening
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.routes_games import owner_of
 from edgeworth.server.sessions import Sessions, other_game

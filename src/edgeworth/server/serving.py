@@ -25,6 +25,7 @@ from uvicorn.supervisors import Multiprocess
 from edgeworth.errors import EdgeworthError
 from edgeworth.server.database import Database
 from edgeworth.server.monitoring import METRICS_FOLDER, note, set_up_log
+from edgeworth.server.schema import prepare
 from edgeworth.server.settings import ServerSettings
 
 BACKLOG = 2_048
@@ -101,7 +102,7 @@ def _stop_with_supervisor() -> None:
 
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until a signal comes; `announce` is called with the address."""
-    Database(settings.store).close()  # a store that does not answer is an error now
+    _check_store(settings.store)
     set_up_log()
     with bound(settings) as listening:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -111,6 +112,15 @@ def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
             return _supervise(config, listening)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises the signal again when it has stopped
         uvicorn.Server(config).run([listening])
+
+
+def _check_store(url: str) -> None:
+    """Raise where the store does not answer or has a newer version, before anything is served."""
+    database = Database(url)
+    try:
+        prepare(database)
+    finally:
+        database.close()
 
 
 def _supervise(config: uvicorn.Config, listening: socket.socket) -> None:

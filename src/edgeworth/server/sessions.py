@@ -16,8 +16,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from edgeworth.server.live import Live, Turn, open_live, opening_of
-from edgeworth.server.refusals import Refused, unknown_session
+import orjson
+
+from edgeworth import __version__
+from edgeworth.server.live import Live, Turn, open_live
+from edgeworth.server.openings import opening_of
+from edgeworth.server.refusals import Refused, unknown_session, unreadable_session
 from edgeworth.server.settings import SessionLimits
 from edgeworth.server.store import GroupCommit, Line, Store, Stored
 
@@ -140,10 +144,7 @@ class Sessions:
     async def _fetched(self, owner: str, session_id: str) -> Held:
         """A session from the store, its log replayed; one of other rules is refused."""
         stored = await self._record(owner, session_id)
-        held = Held(stored, await asyncio.to_thread(open_live, stored.opening))
-        if stored.steps:
-            await asyncio.to_thread(self._catch_up, held)
-        return self._hold(held)
+        return self._hold(await asyncio.to_thread(self._rebuilt, stored))
 
     async def _record(self, owner: str, session_id: str) -> Stored:
         """A session as the store has it, whatever its rules are; nothing is replayed."""
@@ -152,9 +153,17 @@ class Sessions:
             raise unknown_session(session_id)
         return stored
 
+    def _rebuilt(self, stored: Stored) -> Held:
+        with unreadable_session(stored.id):
+            held = Held(stored, open_live(stored.opening))
+        if stored.steps:
+            self._catch_up(held)
+        return held
+
     def _catch_up(self, held: Held) -> None:
-        for action in self.store.actions(held.stored.generation, held.live.steps):
-            held.live.step(action)
+        with unreadable_session(held.stored.id):
+            for action in self.store.actions(held.stored.generation, held.live.steps):
+                held.live.step(action)
 
     def _hold(self, held: Held) -> Held:
         self._held[held.stored.id] = held
@@ -169,11 +178,16 @@ class Sessions:
             return state_of(await self._current(owner, session_id))
 
     async def export(self, owner: str, session_id: str) -> dict[str, Any]:
-        """Opening and log, which replay the session elsewhere; also of a session of other rules."""
+        """Opening and log, which replay the session elsewhere; also of other rules, and as they were written where they cannot be read."""
         async with self._lock(session_id):
             stored = await self._record(owner, session_id)
-            actions = await self._asked(lambda: self.store.actions(stored.generation))
-        return {"session_id": session_id, **stored.opening.as_dict(), "actions": actions}
+            log = await self._asked(lambda: self.store.log(stored.generation))
+        facts = {"session_id": session_id, "edgeworth": __version__}
+        try:
+            with unreadable_session(session_id):
+                return {**facts, **stored.opening.as_dict(), "actions": [orjson.loads(action) for action in log]}
+        except Refused as unreadable:
+            return {**facts, "problem": unreadable.message, "opening": stored.text, "log": log}
 
     async def close(self, owner: str, session_id: str) -> None:
         """Delete a session, whatever its rules are."""

@@ -8,6 +8,7 @@ under its old name, so that no step goes to an episode that was replaced.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 import uuid
@@ -18,27 +19,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from edgeworth.server.database import Cursor, Database
-from edgeworth.server.live import Opening
+from edgeworth.server.openings import Opening, opening_in
+from edgeworth.server.refusals import unreadable_session
+from edgeworth.server.schema import prepare
 
 MOST_LINES = 16
 """Lines that `GroupCommit` writes in one transaction."""
-
-OPENINGS = """CREATE TABLE IF NOT EXISTS edgeworth_openings (
-    id VARCHAR(128) PRIMARY KEY,
-    generation VARCHAR(32) NOT NULL,
-    owner VARCHAR(128) NOT NULL,
-    opening TEXT NOT NULL,
-    created DOUBLE PRECISION NOT NULL
-)"""
-OWNERS = "CREATE INDEX IF NOT EXISTS edgeworth_owners ON edgeworth_openings (owner)"
-LOG = """CREATE TABLE IF NOT EXISTS edgeworth_log (
-    generation VARCHAR(32) NOT NULL,
-    number INTEGER NOT NULL,
-    action TEXT NOT NULL,
-    done BOOLEAN NOT NULL,
-    written DOUBLE PRECISION NOT NULL,
-    PRIMARY KEY (generation, number)
-)"""
 
 APPEND = (
     "INSERT INTO edgeworth_log (generation, number, action, done, written)"
@@ -106,11 +92,18 @@ class Stored:
     id: str
     generation: str
     owner: str
-    opening: Opening
+    text: str
+    """The opening as it was written."""
     steps: int
     done: bool
     created: float
     touched: float
+
+    @functools.cached_property
+    def opening(self) -> Opening:
+        """What the session was opened with; refused where that cannot be read."""
+        with unreadable_session(self.id):
+            return opening_in(self.text)
 
 
 class Store:
@@ -120,7 +113,7 @@ class Store:
         self.database = Database(url)
         self.local = not self.database.server
         """Whether the database is a local file; then a call takes microseconds and may run on the event loop."""
-        self.database.create(OPENINGS, OWNERS, LOG)
+        prepare(self.database)
         self._append = APPEND.format(lock="" if self.local else KEEP)
 
     def find(self, session_id: str) -> Stored | None:
@@ -135,8 +128,9 @@ class Store:
 
     def open(self, session_id: str, owner: str, opening: Opening) -> Stored | None:
         """Write an opening down, in the place of an older session of that name; None where the name is another owner's."""
-        stored = Stored(session_id, uuid.uuid4().hex, owner, opening, 0, False, now := time.time(), now)
-        facts = {"id": session_id, "generation": stored.generation, "owner": owner, "opening": json.dumps(opening.as_dict())}
+        text = json.dumps(opening.as_dict())
+        stored = Stored(session_id, uuid.uuid4().hex, owner, text, 0, False, now := time.time(), now)
+        facts = {"id": session_id, "generation": stored.generation, "owner": owner, "opening": text}
         written = False
         while not written:  # again only where another worker opened the same name in this moment
             with self.database.writing() as cursor:
@@ -160,9 +154,12 @@ class Store:
             return [cursor.execute(self._append, line.values()).rowcount > 0 for line in lines]
 
     def actions(self, generation: str, first: int = 0) -> list[Any]:
-        """The log, from an action on."""
-        rows = self.database.rows(READ, {"generation": generation, "first": first})
-        return [orjson.loads(action) for (action,) in rows]
+        """The actions in the log, from one on."""
+        return [orjson.loads(action) for action in self.log(generation, first)]
+
+    def log(self, generation: str, first: int = 0) -> list[str]:
+        """The log from an action on, as it was written."""
+        return [action for (action,) in self.database.rows(READ, {"generation": generation, "first": first})]
 
     def count(self, owner: str) -> tuple[int, int]:
         """How many sessions there are, in all and of an owner."""
@@ -248,4 +245,4 @@ def _forget(cursor: Cursor, session_id: str, generation: str, before: float | No
 
 def _stored(row: Any) -> Stored:
     name, generation, owner, opening, steps, done, created, touched = row
-    return Stored(name, generation, owner, Opening(**json.loads(opening)), steps, bool(done), created, touched)
+    return Stored(name, generation, owner, opening, steps, bool(done), created, touched)
