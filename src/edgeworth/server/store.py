@@ -142,6 +142,17 @@ class Store:
                 written = cursor.execute(INSERT, {**facts, "now": now}).rowcount > 0
         return stored
 
+    def bring(self, session_id: str, owner: str, opening: Opening, log: Sequence[tuple[Any, bool]]) -> bool:
+        """Write a whole session down, with its actions and whether each ended the episode; False where the name is taken."""
+        generation, text = uuid.uuid4().hex, json.dumps(opening.as_dict())
+        facts = {"id": session_id, "generation": generation, "owner": owner, "opening": text, "now": time.time()}
+        with self.database.writing() as cursor:
+            if not cursor.execute(INSERT, facts).rowcount:
+                return False
+            for number, (action, done) in enumerate(log):
+                cursor.execute(self._append, Line(session_id, generation, number, action, done).values())
+        return True
+
     def advance(self, session_id: str, generation: str, number: int, action: Any, done: bool) -> bool:
         """Write action `number` down; False, and nothing written, where the session is no longer at that number."""
         return self.database.changed(self._append, Line(session_id, generation, number, action, done).values()) > 0
