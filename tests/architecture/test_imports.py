@@ -100,3 +100,9 @@ def test_importing_the_package_registers_the_environments() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Negotiation'"):
         edgeworth.Negotiation  # noqa: B018
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Pytest imports them by name, so that of two alike one is not collected."""
+    names = [path.name for path in Path(__file__).resolve().parents[1].rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
