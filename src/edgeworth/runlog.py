@@ -271,11 +271,6 @@ def last_checkpoint(folder: Path) -> Checkpoint:
     return read_checkpoint(checked_run(folder) / CHECKPOINTS / LAST)
 
 
-def saved_so_far(folder: Path) -> str:
-    """What is kept of a run that was stopped, in words."""
-    return f"Stopped; {folder} holds the run up to step {int(last_checkpoint(folder).facts[STEP]):,}"
-
-
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write down the settings of a run."""
     write_whole(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode())

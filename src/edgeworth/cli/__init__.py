@@ -21,7 +21,7 @@ from edgeworth.progress import ON_COMPILING
 COMMANDS = {
     "play": ("play:play", "Negotiate against a partner in the terminal."),
     "talk": ("play:talk", "Negotiate against a partner in English."),
-    "demo": ("demo:demo", "Watch the best blind plan negotiate one episode, with its reasons."),
+    "demo": ("demo:demo", "Watch the best blind agent negotiate one episode, with its reasons."),
     "analyse": ("analyse:analyse", "Show the Pareto frontier of a context and what an agent could get."),
     "yardstick": ("yardstick:yardstick_command", "Compute the reference scores of a game, from random play to the oracle."),
     "market": ("market:market_command", "Run a market in the terminal and describe every sale."),

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from edgeworth.cli.console import command_line, deliver, progress, say, table
 from edgeworth.cli.options import AsJson, changed
+from edgeworth.cli.train import saved_so_far
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.statistics import Estimate
@@ -27,7 +28,6 @@ from edgeworth.runlog import (
     read_checkpoint,
     read_config,
     read_history,
-    saved_so_far,
     write_checkpoint,
 )
 

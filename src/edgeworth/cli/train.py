@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +12,10 @@ import typer
 
 from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, say
 from edgeworth.cli.options import AsJson, Partner, changed
+from edgeworth.config import BargainingConfig, load_yaml
 from edgeworth.errors import InvalidOption
 from edgeworth.progress import Progress
-from edgeworth.runlog import Line, checked_run, read_config, refuse_existing, saved_so_far
+from edgeworth.runlog import STEP, Line, checked_run, last_checkpoint, read_config, refuse_existing
 from edgeworth.training.hint_replies import practical, prepare
 from edgeworth.training.run import Run
 from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged, settings_of
@@ -90,7 +92,7 @@ def _given(**options: Any) -> dict[str, Any]:
 def _folder_and_settings(config: Path | None, changes: dict[str, Any], out_folder: Path | None, resume: bool) -> tuple[Path, TrainSettings]:
     """The folder and the settings of the run; a resumed one has those it was begun with, but for the number of steps."""
     if not resume or out_folder is None:
-        settings = practical(load_settings(config, changes))
+        settings = _settings(config, changes)
         out_folder = out_folder or default_folder(settings)
     if not resume:
         return out_folder, settings
@@ -99,9 +101,23 @@ def _folder_and_settings(config: Path | None, changes: dict[str, Any], out_folde
     settings = settings_of({**stored, "num_train_steps": steps})
     if config is not None or changes.keys() - {"num_train_steps"}:
         changes = {**changes, "num_train_steps": steps}
-        wanted = settings_of(merged(stored, changes)) if config is None else practical(load_settings(config, changes))
+        wanted = settings_of(merged(stored, changes)) if config is None else _settings(config, changes)
         _refuse_changes(as_mapping(settings), as_mapping(wanted))
     return out_folder, settings
+
+
+def _settings(config: Path | None, changes: Mapping[str, Any]) -> TrainSettings:
+    """The settings of a file, which must not be one of a scenario, and of the flags."""
+    ours, games = ({entry.name for entry in fields(kind)} for kind in (TrainSettings, BargainingConfig))
+    given = {} if config is None else load_yaml(config)
+    if given and given.keys() <= games - ours:
+        raise InvalidOption(f"{config} holds options of a game, not settings of a training; name it with --scenario {config} instead.")
+    return practical(load_settings(config, changes))
+
+
+def saved_so_far(folder: Path) -> str:
+    """What is kept of a run that was stopped, in words."""
+    return f"Stopped; {folder} holds the run up to step {int(last_checkpoint(folder).facts[STEP]):,}"
 
 
 def _nothing_left(run: Run, folder: Path) -> str:

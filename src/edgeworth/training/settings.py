@@ -7,7 +7,7 @@ give every setting the same meaning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -235,11 +235,7 @@ def game_of(env: Mapping[str, Any]) -> BargainingConfig:
 
 def load_settings(path: Path | None = None, changes: Mapping[str, Any] | None = None) -> TrainSettings:
     """The settings of a file, changed by the ones given; without a file, the defaults."""
-    given = {} if path is None else load_yaml(path)
-    ours, games = ({entry.name for entry in fields(kind)} for kind in (TrainSettings, BargainingConfig))
-    if given and given.keys() <= games - ours:
-        raise InvalidOption(f"{path} holds options of a game, not settings of a training; name it with --scenario {path} instead.")
-    return settings_of(merged(given, changes or {}))
+    return settings_of(merged({} if path is None else load_yaml(path), changes or {}))
 
 
 def settings_of(given: Mapping[str, Any]) -> TrainSettings:
