@@ -24,7 +24,7 @@ RUN if [ "$TORCH" = 1 ]; then pip install --no-deps --extra-index-url https://do
 
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY configs configs
-COPY docs/blog.md docs/blog.md
+COPY docs docs
 COPY src src
 RUN python -m venv /opt/builder \
  && /opt/builder/bin/pip install --no-deps -r docker/requirements-build.txt \

@@ -109,6 +109,8 @@ def test_a_reload_and_a_link_show_the_same_game_at_the_same_move(tab: Any) -> No
 
 
 def test_moves_are_taken_back_and_games_started_over(tab: Any) -> None:
+    from playwright.sync_api import expect
+
     sit_down(tab, f"{GAME}&moves=P2.1.2~P2.1.1")
     lines(tab, 4)
     tab.get_by_role("button", name="Take back a move").click()
@@ -120,8 +122,8 @@ def test_moves_are_taken_back_and_games_started_over(tab: Any) -> None:
     tab.wait_for_url(lambda url: not re.search(r"seed=11\b", url))
     tab.go_back()
     tab.wait_for_url(lambda url: bool(re.search(r"seed=11\b", url)))
+    expect(tab.locator("input[name=seed]")).to_have_value("11", timeout=PATIENCE)
     tab.locator(".act:enabled").first.wait_for(timeout=PATIENCE)
-    assert tab.locator("input[name=seed]").input_value() == "11"
 
 
 def test_two_tabs_do_not_disturb_each_other(tab: Any) -> None:
@@ -158,6 +160,6 @@ def test_an_agent_can_be_watched_to_the_end(tab: Any) -> None:
 
 
 def test_watching_an_agent_that_has_no_plan_says_why(tab: Any) -> None:
-    sit_down(tab, "/#/bargain?scenario=lewis&partner=boulware&seed=7&watch=bayes")
-    tab.get_by_text("blind plan").first.wait_for(timeout=30_000)
+    sit_down(tab, "/#/bargain?scenario=lewis&partner=human_clone&seed=7&watch=bayes")
+    tab.get_by_text("partners of the rules").first.wait_for(timeout=30_000)
     assert tab.get_by_role("button", name="Play").is_visible()

@@ -118,7 +118,7 @@ def test_where_an_expert_is_missing_the_warning_says_how_to_train_one(called: Ca
 
 
 def test_a_partner_without_a_plan_leaves_the_hint_without_comparison(called: Called) -> None:
-    assert "No plan to compare with" in page(called("hint", "--partner", "boulware", "--reply", said(HINT)))
+    assert "No plan to compare with" in page(called("hint", "--partner", "human_clone", "--reply", said(HINT)))
 
 
 def test_a_replay_without_a_recording_names_the_file(called: Called, tmp_path: Path) -> None:

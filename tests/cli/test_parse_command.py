@@ -72,7 +72,7 @@ def test_a_file_of_broken_lines_alone_is_an_error_even_then(called: Callable[...
     [
         ((), "Expected one of --file"),
         (("--pool", "1,2", "--say", "YOU: ok"), "--pool is '1,2'"),
-        (("--say", "YOU: ok"), "--pool is None"),
+        (("--say", "YOU: ok"), "--pool is missing"),
         (("--pool", "1,2,3", "--say", "ok"), '--say is \'ok\'; expected "YOU: …" or "THEM: …"'),
     ],
 )

@@ -229,10 +229,9 @@ def test_many_quantities_are_resampled_as_one_is() -> None:
 
 
 def test_one_that_cannot_play_is_absent_with_the_reason_and_the_others_play_on() -> None:
-    population = BargainingConfig(partner="population")
-    result = run_tournament({"mixed": population}, ["bayes", "greedy", "random"], SMALL, 0)
+    result = run_tournament({"large": BargainingConfig(max_count=7)}, ["learned", "greedy", "random"], SMALL, 0)
     table = result["scenarios"][0]
-    assert list(table["absent"]) == ["bayes"] and "acceptance thresholds" in table["absent"]["bayes"]
+    assert list(table["absent"]) == ["learned"] and "No bundled expert knows pools" in table["absent"]["learned"]
     assert {row["name"] for row in table["scores"]} == {"greedy", "random"} and len(table["pairs"]) == 4
 
 

@@ -303,7 +303,7 @@ def without_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_sdk_the_extra_is_named(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     client = groq(server)
     without_sdk(monkeypatch)
-    with pytest.raises(MissingExtra, match=r"pip install 'edgeworth\[llm\]'"):
+    with pytest.raises(MissingExtra, match=r"the extra `llm`.*pip install .*'openai>=2'"):
         client.check()
 
 

@@ -472,9 +472,9 @@ def test_an_illegal_hint_of_a_model_is_reported_as_a_rejection(tmp_path: Path, m
 
 
 def test_a_provider_that_cannot_play_the_game_is_an_error(client: TestClient) -> None:
-    client.post("/bargaining/reset", json={"session_id": "t", "partner": "tit_for_tat"})
+    client.post("/bargaining/reset", json={"session_id": "t", "partner": "human_clone"})
     unable = client.post("/bargaining/hint", json={"session_id": "t", "provider": "bayes"})
-    assert "tit_for_tat" in problem(unable, 422, "invalid_option")["message"]
+    assert "partners of the rules" in problem(unable, 422, "invalid_option")["message"]
     refused = client.post("/bargaining/hint", json={"session_id": "t", "provider": "bayse"})
     assert "Did you mean 'bayes'?" in problem(refused, 422, "unknown_name")["message"]
     problem(client.post("/bargaining/hint", json={"provider": "bayes"}), 422, "invalid_request")

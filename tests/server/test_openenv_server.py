@@ -177,7 +177,7 @@ def test_an_old_openenv_beside_the_new_one_is_refused(monkeypatch: pytest.Monkey
 
 def test_without_openenv_sockets_work_and_metadata_says_what_is_missing(tmp_path: Path) -> None:
     with served_in_thread(tmp_path) as address:
-        with pytest.raises(Exception, match="pip install 'edgeworth\\[server\\]'"):
+        with pytest.raises(Exception, match=r"the extra `server`.*pip install .*'openenv==0.10.0'"):
             Place(address).ask("/metadata")
         with GenericEnvClient(base_url=address).sync() as market:
             assert market.reset(seed=7).observation["round_number"] == 0

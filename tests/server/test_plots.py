@@ -171,7 +171,7 @@ def test_without_the_drawing_library_the_answer_names_the_extra(client: TestClie
 
     monkeypatch.setattr("edgeworth.evaluation.figures.pyplot", missing)
     answer = client.get("/plots/runs/grpo%20seed%231/training_history.png")
-    assert answer.status_code == 501 and "`train` extra" in answer.json()["message"]
+    assert answer.status_code == 501 and "the extra `train`" in answer.json()["message"]
 
 
 def test_the_command_is_told_the_folders(settings: ServerSettings, tmp_path: Path) -> None:

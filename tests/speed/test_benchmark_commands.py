@@ -108,7 +108,7 @@ def test_a_missing_peer_is_reported_before_anything_is_measured(called: Called, 
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
     monkeypatch.setattr(train, "run", lambda *options: pytest.fail("it was measured"))
     run = called(train, *WORDS)
-    assert run.status != 0 and "Comparing trainers needs stable-baselines3; install it with the `bench` extra" in run.err
+    assert run.status != 0 and "Comparing trainers needs stable-baselines3 (the extra `bench`); install it with: pip" in run.err
 
 
 def test_a_gpu_is_measured_only_where_there_is_one(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:

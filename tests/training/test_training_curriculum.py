@@ -72,7 +72,7 @@ def test_a_mistake_in_a_stage_is_answered(stages: list[dict[str, Any]], kind: ty
             [{"from": 0, "hints": {"mode": "random"}}, {"from": 300, "hints": {"mode": "random", "age": True}}],
             "have the option `age` and others not",
         ),
-        ([{"from": 300, "env": {"partner": "tit_for_tat"}, "hints": {"mode": "bayes"}}], "tit_for_tat"),
+        ([{"from": 300, "env": {"partner": "human_clone"}, "hints": {"mode": "bayes"}}], "partners of the rules"),
     ],
 )
 def test_stages_that_cannot_be_trained_are_refused_before_anything_is_written(
