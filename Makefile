@@ -54,8 +54,8 @@ soak: $(WARM)  ## run sessions for fifteen minutes while workers are killed; wri
 	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 5 --kills 40 --workers 1 --out results/soak_alone.json
 
 yardstick: $(WARM)  ## compute the reference scores of both games; writes results/yardstick_*.json and .png
-	@echo "edgeworth: computing the reference scores."
-	@$(BIN)/edgeworth yardstick --seed 0 --out results/yardstick_bargaining.json --figure results/yardstick_bargaining.png
+	@echo "edgeworth: computing the reference scores; this takes about half an hour."
+	@$(BIN)/edgeworth yardstick --exact --out results/yardstick_bargaining.json --figure results/yardstick_bargaining.png
 	@$(BIN)/edgeworth yardstick --game auction --seed 0 --out results/yardstick_auction.json --figure results/yardstick_auction.png --model-episodes 60
 
 sensitivity: $(WARM)  ## measure how each field of a mechanism changes the score; writes results/sensitivity_auction.json and .png
