@@ -56,7 +56,7 @@ def test_scores_are_shown_on_the_scale_of_their_yardsticks(browser: Any, lab: st
     page.wait_for_url("**table=negotiators&column=lewis")
     assert "learned" not in page.locator(".axis").text_content() and "bundled expert" in page.locator(".axis").text_content()
     page.get_by_text("how to compute them again").click()
-    assert page.get_by_text("edgeworth yardstick --seed 0").is_visible()
+    assert page.get_by_text("edgeworth yardstick --exact").is_visible()
     page.reload()
     page.locator(".axis").wait_for(timeout=PATIENCE)
     assert page.get_by_label("Show").input_value() == "lewis"
