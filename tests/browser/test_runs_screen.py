@@ -78,7 +78,7 @@ def test_the_share_of_the_maximum_is_drawn_beside_its_yardsticks(browser: Any, t
         page = browser.new_context(base_url=address).new_page()
         page.goto("/#/runs?show=one")
         page.locator(".run-figures .yardstick").first.wait_for(timeout=PATIENCE)
-        assert page.locator(".run-figures .yardstick").all_text_contents() == ["random 0.208", "best blind plan 0.838"]
+        assert page.locator(".run-figures .yardstick").all_text_contents() == ["random 0.209", "best blind plan 0.836"]
         page.get_by_label("other").check()
         page.get_by_text("other: 1 line").wait_for(timeout=PATIENCE)
         assert page.locator(".run-figures .yardstick").count() == 0  # the runs play different games
