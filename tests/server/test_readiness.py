@@ -21,7 +21,7 @@ from fastapi.testclient import TestClient
 from edgeworth.server import readiness
 from edgeworth.server.readiness import Readiness
 from edgeworth.server.store import Store
-from running_servers import client_of, settings_in
+from running_servers import MECHANISM, client_of, settings_in
 
 STORE, NOBODY = "sessions.sqlite", 65_534
 
@@ -194,3 +194,14 @@ def test_all_who_ask_share_one_trial_and_do_not_wait_for_ever(tmp_path: Path, mo
 
     assert all(answer is not None and "not answered" in answer for answer in asyncio.run(ask())) and len(tried) == 1
     store.close()
+
+
+@pytest.mark.parametrize("harm", [delete, replace])
+def test_a_step_into_a_file_that_is_gone_is_not_acknowledged(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        assert client.post("/reset", json={"session_id": "s"}).status_code == 200
+        assert client.post("/step", json={"session_id": "s", "action": MECHANISM}).status_code == 200
+        harm(tmp_path / STORE)
+        answer = client.post("/step", json={"session_id": "s", "action": MECHANISM})
+        assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
+        assert "deleted or replaced" in answer.json()["message"]

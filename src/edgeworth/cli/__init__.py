@@ -43,6 +43,7 @@ COMMANDS = {
     ),
     "replay": ("serve:replay_command", "Replay a session that was exported from the server."),
     "import": ("sessions:import_command", "Bring an exported session into a store, also while a server uses it."),
+    "store": ("store:app", "Copy, check or shrink a store of sessions, also while a server uses it."),
     "hints": ("hints:app", "List hint providers, measure their hints, or ask for hints in advance."),
     "designer": ("designer:app", "List auction designers; search, fit or train them."),
     "pocket": ("pocket:app", "Train, measure or describe the bundled language model."),

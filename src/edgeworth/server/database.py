@@ -7,6 +7,7 @@ the driver becomes a refusal that says why without naming hosts, users or files,
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -53,6 +54,8 @@ class Database:
         self.url = checked_url(url)
         self.server = self.url.get_backend_name() == "postgresql"
         """Whether it is reached over a network, and not a local file."""
+        self.path = str(self.url.database)
+        """Of SQLite's file."""
         make = _postgresql_engine if self.server else _sqlite_engine
         self._engine, self._fresh = make(self.url), make(self.url, poolclass=NullPool)
         self._errors: tuple[type[Exception], ...] = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error)
@@ -60,7 +63,7 @@ class Database:
             self._engine.raw_connection().close()
         except self._errors as error:
             raise InvalidOption(f"The store does not answer: {self._said(error)} Expected a database at {shown(self.url)}.") from error
-        self._file = None if self.server else _file_at(self.url)
+        self._file = None if self.server else _file_at(self.path)
 
     def changed(self, statement: str, values: Mapping[str, Any]) -> int:
         """Carry out one statement; how many rows it changed."""
@@ -93,10 +96,20 @@ class Database:
                     error.add_note(f"ROLLBACK failed too: {second}")
                 raise
 
-    def check_file(self) -> None:
+    def _check_file(self) -> None:
         """Refuse where SQLite's file is gone: an open connection would go on writing to what nobody can open any more."""
-        if self._file != (None if self.server else _file_at(self.url)):
+        if not self.server and self._file != _file_at(self.path):
             raise _unavailable("its file was deleted or replaced.")
+
+    @contextmanager
+    def reading(self) -> Iterator[Cursor]:
+        """Statements that all see the database as it is at one moment; nobody who writes waits for them."""
+        with self._cursor() as cursor:
+            cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.server else "BEGIN")
+            try:
+                yield cursor
+            finally:
+                cursor.execute("ROLLBACK")
 
     @contextmanager
     def setting_up(self) -> Iterator[Cursor]:
@@ -113,6 +126,7 @@ class Database:
     @contextmanager
     def _cursor(self, fresh: bool = False) -> Iterator[Cursor]:
         """A connection of the pool, on which every statement commits by itself; errors become refusals."""
+        self._check_file()
         try:
             connection = (self._fresh if fresh else self._engine).raw_connection()
             try:
@@ -135,10 +149,10 @@ def _unavailable(said: str) -> Refused:
     return Refused(503, "store_unavailable", f"The store does not answer: {said}", remedy, retry_after=1)
 
 
-def _file_at(url: URL) -> tuple[int, int] | None:
-    """Which file SQLite's path leads to."""
+def _file_at(path: str) -> tuple[int, int] | None:
+    """Which file a path leads to."""
     try:
-        found = Path(str(url.database)).stat()
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino
@@ -156,6 +170,7 @@ def _sqlite_engine(url: URL, **pool: Any) -> Engine:
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver begins no transactions by itself
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file, and of one that is rebuilt
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BETWEEN_CHECKPOINTS}")
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":

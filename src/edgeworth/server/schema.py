@@ -7,7 +7,7 @@ refused by name, and nothing in it is changed.
 from __future__ import annotations
 
 from edgeworth.errors import InvalidOption
-from edgeworth.server.database import Database, shown
+from edgeworth.server.database import Cursor, Database, shown
 
 VERSION = 2
 """Of the tables below."""
@@ -28,11 +28,13 @@ LOG = """CREATE TABLE IF NOT EXISTS edgeworth_log (
     written DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (generation, number)
 )"""
-FIRST_LAYOUT = {
-    False: "SELECT 1 FROM sqlite_master WHERE name = 'edgeworth_sessions'",
-    True: "SELECT 1 FROM information_schema.tables WHERE table_name = 'edgeworth_sessions' AND table_schema = current_schema()",
+FOUND = "SELECT MAX(version) FROM edgeworth_store"
+TABLE = {
+    False: "SELECT 1 FROM sqlite_master WHERE name = :name",
+    True: "SELECT 1 FROM information_schema.tables WHERE table_name = :name AND table_schema = current_schema()",
 }
-"""Whether there are tables of version 1; by whether the database is PostgreSQL."""
+"""Whether there is a table of that name; by whether the database is PostgreSQL."""
+FIRST_LAYOUT = {"name": "edgeworth_sessions"}
 FROM_FIRST = (
     "INSERT INTO edgeworth_openings (id, generation, owner, opening, created)"
     " SELECT id, generation, owner, opening, created FROM edgeworth_sessions WHERE id NOT IN (SELECT id FROM edgeworth_openings)",
@@ -50,14 +52,30 @@ def prepare(database: Database) -> None:
     with database.setting_up() as cursor:
         for statement in (VERSIONS, OPENINGS, OWNERS, LOG):
             cursor.execute(statement)
-        (found,) = cursor.execute("SELECT MAX(version) FROM edgeworth_store").fetchone()
+        (found,) = cursor.execute(FOUND).fetchone()
         if found is None:
-            if cursor.execute(FIRST_LAYOUT[database.server]).fetchone():
+            if cursor.execute(TABLE[database.server], FIRST_LAYOUT).fetchone():
                 for statement in FROM_FIRST:
                     cursor.execute(statement)
             cursor.execute("INSERT INTO edgeworth_store (version) VALUES (:version)", {"version": VERSION})
         elif found != VERSION:
-            raise InvalidOption(
-                f"The store at {shown(database.url)} has version {found}; expected {VERSION}. "
-                "Use the edgeworth that wrote it or a newer one, or name another store with --store."
-            )
+            raise other_version(database, found)
+
+
+def check_version(database: Database, cursor: Cursor) -> None:
+    """Refuse a database without our tables, or with those of another version; nothing is migrated."""
+    if not cursor.execute(TABLE[database.server], {"name": "edgeworth_store"}).fetchone():
+        raise InvalidOption(
+            f"There is no store of a known version at {shown(database.url)}; `edgeworth serve` makes one, or migrates an old one."
+        )
+    (found,) = cursor.execute(FOUND).fetchone()
+    if found != VERSION:
+        raise other_version(database, found)
+
+
+def other_version(database: Database, found: int) -> InvalidOption:
+    """The error about a store of another version."""
+    return InvalidOption(
+        f"The store at {shown(database.url)} has version {found}; expected {VERSION}. "
+        "Use the edgeworth that wrote it or a newer one, or name another store with --store."
+    )
