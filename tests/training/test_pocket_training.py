@@ -96,7 +96,7 @@ def test_a_shared_system_message_changes_neither_loss_nor_gradients(
     system = torch.tensor(corpus.systems[game])
     whole = torch.cat([system.expand(len(tokens), -1), tokens], dim=1)
     logits = model(input_ids=whole[:, :-1]).logits[:, len(system) :]
-    expected = torch.nn.functional.cross_entropy(logits[wanted[:, 1:]].float(), tokens[:, 1:][wanted[:, 1:]])
+    expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1)[wanted].float(), tokens[:, 1:].flatten()[wanted])
     expected.backward()
     gradients = [p.grad.clone() for p in model.parameters() if p.grad is not None]
     model.zero_grad()
@@ -107,6 +107,16 @@ def test_a_shared_system_message_changes_neither_loss_nor_gradients(
     assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
     for one, other in zip(gradients, (p.grad for p in model.parameters()), strict=True):
         assert other is not None and torch.linalg.norm(one - other) <= 1e-5 * torch.linalg.norm(one)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_padded_rows_are_the_rows_and_the_wanted_places_lead_to_their_replies(corpus: Corpus, game: str) -> None:
+    rows, chosen, pad = corpus.rows[game], np.array([40, 3, 17]), corpus.tokenizer.pad_token_id
+    tokens, wanted = DeviceRows.of(rows, CPU).padded(chosen, pad)
+    whole = [rows.tokens[rows.starts[row] : rows.starts[row + 1]].tolist() for row in chosen]
+    assert [[token for token in row if token != pad] for row in tokens.tolist()] == whole
+    replies = [row[start:] for row, start in zip(whole, rows.replies[chosen], strict=True)]
+    assert tokens[:, 1:].flatten()[wanted].tolist() == [token for reply in replies for token in reply]
 
 
 def test_a_round_of_batches_has_every_row_at_most_once_and_nearly_all(corpus: Corpus) -> None:

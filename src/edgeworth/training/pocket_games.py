@@ -32,7 +32,8 @@ BASE = 16
 """More than any count or utility, so that a type is one two-digit number."""
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(6, 19))
-TURNS = (2, 30)
+TURNS, COSTLY_TURNS = (2, 30), 12
+"""Fewest and most turns, and the most where time or insisting costs: later ones matter little there, and the search for a plan takes long."""
 USUAL_THRESHOLDS, SCALED, OTHER_RULE = 0.4, 0.4, 0.3
 """How many of the games that are drawn have the usual thresholds, scaled points, and one further rule."""
 DISCOUNTS, SUDDEN_ENDS, RESERVATIONS, INSIST_PRICES, PATIENCES = (
@@ -134,9 +135,10 @@ def drawn_options(rng: np.random.Generator) -> dict[str, Any]:
     if rng.random() >= USUAL_THRESHOLDS:
         accept, accept_insist = rng.choice(THRESHOLDS, 2).tolist()
         further["partner_options"] = {**further.get("partner_options", {}), "accept": accept, "accept_insist": accept_insist}
+    longest = COSTLY_TURNS if {"discount", "sudden_end", "insist_price"} & further.keys() else TURNS[1]
     return {
         "max_count": int(rng.integers(1, COUNT_LIMIT + 1)),
-        "max_turns": int(rng.integers(TURNS[0], TURNS[1] + 1)),
+        "max_turns": int(rng.integers(TURNS[0], longest + 1)),
         "normalize": bool(rng.random() < SCALED),
         **further,
     }

@@ -129,31 +129,38 @@ def batches(rows: Rows, size: int, rng: np.random.Generator) -> Iterator[NDArray
 
 @dataclass(frozen=True)
 class DeviceRows:
-    """Rows where the model is."""
+    """Rows where the model is. What the size of a batch depends on stays with the processor, so that it never waits for a GPU."""
 
+    rows: Rows
     tokens: torch.Tensor
     starts: torch.Tensor
-    replies: torch.Tensor
-    lengths: torch.Tensor
 
     @classmethod
     def of(cls, rows: Rows, device: torch.device) -> DeviceRows:
         """The rows, moved."""
         import torch
 
-        tokens = torch.from_numpy(rows.tokens.astype(np.int32)).to(device)
-        return cls(tokens, *(torch.from_numpy(array).to(device) for array in (rows.starts[:-1], rows.replies, rows.lengths)))
+        return cls(rows, torch.from_numpy(rows.tokens.astype(np.int32)).to(device), torch.from_numpy(rows.starts[:-1]).to(device))
 
     def padded(self, chosen: NDArray[np.int64], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Some rows side by side, and which of their tokens belong to the reply."""
+        """Some rows side by side, and the places, counted through all rows, from which the tokens of their replies are predicted."""
         import torch
 
-        numbers = torch.from_numpy(chosen).to(self.tokens.device)
-        lengths = self.lengths[numbers]
-        place = torch.arange(int(lengths.max()), device=self.tokens.device)
-        within = place < lengths[:, None]
-        tokens = self.tokens[(self.starts[numbers][:, None] + place).clamp_max(len(self.tokens) - 1)].long()
-        return torch.where(within, tokens, pad), within & (place >= self.replies[numbers][:, None])
+        lengths, replies = self.rows.starts[chosen + 1] - self.rows.starts[chosen], self.rows.replies[chosen]
+        width, counts = int(lengths.max()), lengths - replies
+        firsts = np.arange(len(chosen)) * (width - 1) + replies - 1
+        places = np.arange(counts.sum()) + np.repeat(firsts - np.cumsum(counts) + counts, counts)
+        column = torch.arange(width, device=self.tokens.device)
+        starts = self.starts[self._moved(chosen)][:, None]
+        tokens = self.tokens[(starts + column).clamp_max(len(self.tokens) - 1)].long()
+        return torch.where(column < self._moved(lengths)[:, None], tokens, pad), self._moved(places)
+
+    def _moved(self, numbers: NDArray[np.int64]) -> torch.Tensor:
+        """Numbers on the device, without waiting for what it computes."""
+        import torch
+
+        there, device = torch.from_numpy(numbers), self.tokens.device
+        return there.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else there
 
 
 # The loss
@@ -162,14 +169,14 @@ class DeviceRows:
 def reply_states(
     model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor, backbone: Any = None
 ) -> torch.Tensor:
-    """Last hidden states at the places whose next token is wanted; padding stands behind the rows, where nothing looks.
+    """Last hidden states at the wanted places (`DeviceRows.padded`); padding stands behind the rows, where nothing looks.
 
     `backbone` is the model without its head, compiled perhaps; by default the model's own.
     """
     backbone = model.model if backbone is None else backbone
     past = None if system is None else read_prefix(backbone, system, len(tokens))
     states = backbone(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
-    chosen: torch.Tensor = states[wanted[:, 1:]]
+    chosen: torch.Tensor = states.flatten(0, 1)[wanted]
     return chosen
 
 
@@ -180,7 +187,7 @@ def reply_loss(
     import torch
 
     logits = model.lm_head(reply_states(model, system, tokens, wanted, backbone))
-    return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][wanted[:, 1:]])
+    return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:].flatten()[wanted])
 
 
 def agreement(
@@ -190,10 +197,11 @@ def agreement(
     import torch
 
     logits = model.lm_head(reply_states(model, system, tokens, wanted)).float()
-    target, mask = tokens[:, 1:][wanted[:, 1:]], wanted[:, 1:]
+    target = tokens[:, 1:].flatten()[wanted]
     loss = torch.nn.functional.cross_entropy(logits, target)
-    wrong = torch.zeros_like(mask)
-    wrong[mask] = logits.argmax(-1) != target
-    left = mask.flip(1).cumsum(1).flip(1)
+    wrong = torch.zeros_like(tokens[:, 1:], dtype=torch.bool)
+    left = torch.zeros_like(wrong)
+    wrong.view(-1)[wanted], left.view(-1)[wanted] = logits.argmax(-1) != target, True
+    left = left.flip(1).cumsum(1).flip(1)
     wrong &= left > unjudged
     return float(loss), 1.0 - float(wrong.any(dim=1).float().mean())
