@@ -71,8 +71,7 @@ class DaedalusEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Post a mechanism and let five sales run under it; with `partial: True` in it, missing fields stay as they are."""
-        in_force = None if self._posted is None else action_of(self._posted[0]).model_dump()
-        action, filled = completed(action, in_force)
+        action, filled = completed(action, lambda: None if self._posted is None else action_of(self._posted[0]).model_dump())
         posted = self._mechanism(action)
         scores, ended = self.markets.step(posted)
         self._posted, self._filled = posted, filled

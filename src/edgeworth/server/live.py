@@ -107,7 +107,7 @@ class LiveAuction(Live):
         return {**info, "filled": list(self._filled)} if self._filled else info
 
     def _played(self, action: Any) -> float:
-        whole, filled = completed(action, self.recent[-1].mechanism if self.recent else None)
+        whole, filled = completed(action, lambda: self.recent[-1].mechanism if self.recent else None)
         mechanism = action_from(whole)
         self._filled = filled
         self._row[0] = row_values(mechanism)

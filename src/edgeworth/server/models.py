@@ -260,9 +260,6 @@ class RawExport(BaseModel):
     log: list[str]
 
 
-AnyExport = Export | RawExport
-
-
 class Status(BaseModel):
     """The answer to a probe."""
 

@@ -223,7 +223,7 @@ def train(trainer: Trainer, log: Path, keep: Callable[[], object], progress: Pro
             if noted := trainer.step % settings.log_every == 0 or trainer.over:
                 trainer.note()
                 write_log(log, history)
-            stop.wait()
+            stop.cancel_deadline()
             if trainer.over or stop.signal is not None or (noted and len(history) % settings.keep_every == 0):
                 keep()
             if stop.signal is not None and not trainer.over:

@@ -33,7 +33,7 @@ BASE = 16
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(6, 19))
 TURNS, COSTLY_TURNS = (2, 30), 12
-"""Fewest and most turns, and the most where time or insisting costs: later ones matter little there, and the search for a plan takes long."""
+"""Fewest and most turns, and the most where time or insisting costs: later ones matter little, and planning takes long."""
 USUAL_THRESHOLDS, SCALED, OTHER_RULE = 0.4, 0.4, 0.3
 """How many of the games that are drawn have the usual thresholds, scaled points, and one further rule."""
 DISCOUNTS, SUDDEN_ENDS, RESERVATIONS, INSIST_PRICES, PATIENCES = (

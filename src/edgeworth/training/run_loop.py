@@ -82,7 +82,7 @@ class RunLoop:
                 if report is not None:
                     report(line)
                 if stop.signal is not None:
-                    stop.wait()
+                    stop.cancel_deadline()
                     self.save(LAST)
                     stop.leave()
         return line
@@ -157,8 +157,8 @@ class Stop:
 
     signal: int | None = None
 
-    def wait(self) -> None:
-        """The work under way has come to its end: what is left, such as saving, may take its time."""
+    def cancel_deadline(self) -> None:
+        """Cancel the deadline of the work under way: what is left, such as saving, may take its time."""
         if self.signal is not None:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
 

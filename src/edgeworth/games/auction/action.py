@@ -80,7 +80,7 @@ def checked_action(value: Any) -> DaedalusAction:
         raise _illegal(problem_in(error, DaedalusAction)) from None
 
 
-def completed(value: Any, in_force: Mapping[str, Any] | None) -> tuple[Any, tuple[str, ...]]:
+def completed(value: Any, in_force: Callable[[], Mapping[str, Any] | None]) -> tuple[Any, tuple[str, ...]]:
     """A mechanism that says `partial: true`, with its missing fields from the one in force, and their names; any other as it is."""
     if not isinstance(value, Mapping) or PARTIAL not in value:
         return value, ()
@@ -88,12 +88,13 @@ def completed(value: Any, in_force: Mapping[str, Any] | None) -> tuple[Any, tupl
     if not isinstance(partial, bool | np.bool_):
         raise IllegalAction(f"{PARTIAL} is {shown(partial)}; expected true or false.", PARTIAL)
     missing = tuple(name for name in FIELDS if name not in given) if partial else ()
-    if missing and in_force is None:
+    kept = in_force() if missing else {}
+    if kept is None:
         raise IllegalAction(
             f"{missing[0]} is missing, and before the first step there is no mechanism in force to take it from; name all.",
             missing[0],
         )
-    return {**given, **{name: in_force[name] for name in missing if in_force is not None}}, missing
+    return {**given, **{name: kept[name] for name in missing}}, missing
 
 
 def _illegal(problem: Problem) -> IllegalAction:
