@@ -19,7 +19,7 @@ MODULES = {
 LAYERS = ("games", "dialogues", "envs", "agents", "training", "evaluation", "server", "cli")
 LEAVES = {
     *("arithmetic", "errors", "files", "config", "validation", "seeding", "runlog", "protocol", "llm", "catalog", "compiled", "client"),
-    "progress",
+    *("executor", "progress"),
 }
 HEAVY = {"torch", "fastapi", "uvicorn", "transformers", "openai", "datasets", "matplotlib", "ray", "numba", "pettingzoo", "typer", "rich"}
 

@@ -1,0 +1,88 @@
+"""The Ray engine: tasks on this machine's Ray or on a cluster, by address.
+
+Ray schedules the tasks, one CPU each, and tries one again whose worker or node was lost, `ATTEMPTS` times in all. As many tasks are handed
+to Ray as it has CPUs, twice over, so that a long list needs no memory and nodes that join later get their share.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from edgeworth.errors import InvalidOption, MissingExtra
+from edgeworth.executor.local import ATTEMPTS, TICK, Ended, lost
+from edgeworth.executor.tasks import Task, perform
+
+AHEAD = 2
+"""Tasks that are handed over for every CPU."""
+
+
+def ray_module(name: str = "ray") -> Any:
+    """Ray, or one of its parts."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtra("--engine ray", "ray", "scale") from error
+
+
+def connect(workers: int | None, address: str | None) -> bool:
+    """Connect this process to Ray, started here or reached by its address; returns whether it was not connected before."""
+    ray = ray_module()
+    if ray.is_initialized():
+        return False
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        ray.init(**quiet, **({"num_cpus": workers, "include_dashboard": False} if address is None else {"address": address}))
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        where = "Ray does not start" if address is None else f"No Ray cluster answers at --address {address}"
+        raise InvalidOption(f"{where}: {error} Start one with `ray start --head`, or leave --address out.") from error
+    return True
+
+
+class OnRay:
+    """Tasks on Ray; `workers` at a time, or as many as there are CPUs."""
+
+    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        self.ray, self.workers = ray_module(), workers
+        self._connected = connect(workers, address)
+        self._handed: dict[Any, int] = {}
+        self._perform = self.ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(perform)
+
+    @property
+    def running(self) -> int:
+        """How many tasks are under way, at most."""
+        return min(len(self._handed), self._cpus())
+
+    def _cpus(self) -> int:
+        there = int(self.ray.cluster_resources().get("CPU", 1))
+        return there if self.workers is None else min(self.workers, there)
+
+    def outcomes(self, tasks: Sequence[Task]) -> Generator[Ended, None, None]:
+        """Carry out all tasks; what Ray cannot deliver is lost with its reason."""
+        numbers = iter(range(len(tasks)))
+        left = len(tasks)
+        while left:
+            room = (self.workers or AHEAD * max(1, self._cpus())) - len(self._handed)
+            for _, number in zip(range(room), numbers, strict=False):  # in this order, else a number is lost
+                self._handed[self._perform.remote(tasks[number])] = number
+            over, _ = self.ray.wait(list(self._handed), num_returns=1, timeout=TICK)
+            if not over:
+                yield None
+            for reference in over:
+                number, left = self._handed.pop(reference), left - 1
+                try:
+                    yield number, self.ray.get(reference)
+                except self.ray.exceptions.RayError as error:
+                    yield number, lost(str(error))
+
+    def close(self) -> None:
+        """Cancel what is under way, and leave Ray if this engine connected to it."""
+        for reference in self._handed:
+            self.ray.cancel(reference, force=True)
+        self._handed.clear()
+        if self._connected:
+            self.ray.shutdown()
