@@ -142,7 +142,7 @@ def test_moves_to_a_level_are_read_off_a_running_mean(tmp_path: Path, monkeypatc
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("study")
     study = load_study(written(folder), ["PPO"])
-    return study, folder, run_study(study, folder / "runs", workers=1)
+    return study, folder, run_study(study, folder / "runs")
 
 
 def test_hints_taken_away_are_neutral_features(finished: tuple[Study, Path, dict[str, Any]]) -> None:

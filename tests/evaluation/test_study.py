@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +16,9 @@ from edgeworth.cli import app
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation.statistics import over_seeds
-from edgeworth.evaluation.study import Cell, Study, load_study, run_folder, steps_made, train_one
+from edgeworth.evaluation.study import Cell, Study, checkpoint_of, load_study, run_folder, steps_made, train_one
 from edgeworth.evaluation.study_report import play_one, run_study
+from edgeworth.executor.execution import executor
 from edgeworth.runlog import read_history
 
 SMALL = {"ppo": {"hidden": 8, "num_envs": 8, "rollout": 16, "minibatch": 32}, "logging": {"tensorboard": False}, "num_train_steps": 512}
@@ -29,7 +32,7 @@ STUDY = Study("a trial", CELLS, seeds=(3, 4), episodes=60, yardstick_episodes=20
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
     runs = tmp_path_factory.mktemp("runs")
-    return runs, run_study(STUDY, runs, workers=1)
+    return runs, run_study(STUDY, runs)
 
 
 def test_every_cell_is_trained_with_every_seed_and_measured(finished: tuple[Path, dict[str, object]]) -> None:
@@ -53,7 +56,7 @@ def test_every_cell_is_trained_with_every_seed_and_measured(finished: tuple[Path
 def test_a_finished_study_is_only_read(finished: tuple[Path, dict[str, object]]) -> None:
     runs, result = finished
     before = {path: path.stat().st_mtime_ns for path in runs.rglob("*.safetensors")}
-    assert run_study(STUDY, runs, workers=1) == result
+    assert run_study(STUDY, runs) == result
     assert {path: path.stat().st_mtime_ns for path in runs.rglob("*.safetensors")} == before
 
 
@@ -65,6 +68,45 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     (folder / "config.yaml").write_text(yaml.safe_dump({**config, "num_train_steps": 512}), encoding="utf-8")
     train_one(Study("a trial", CELLS[:1], seeds=(0,)), CELLS[0], 0, tmp_path)
     assert [line["steps"] for line in read_history(folder)] == [128, 256, 384, 512]
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, CELLS[0], 0)
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "config.yaml").write_text("half", encoding="utf-8")
+    train_one(STUDY, CELLS[0], 0, tmp_path)
+    assert steps_made(folder) == 512
+
+
+def without_times(result: Any) -> Any:
+    """A result without what a clock has measured."""
+    if isinstance(result, dict):
+        return {key: without_times(value) for key, value in result.items() if "seconds" not in key and "latency" not in key}
+    return [without_times(value) for value in result] if isinstance(result, list) else result
+
+
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_a_study_is_the_same_to_the_last_bit_on_two_workers(finished: tuple[Path, dict[str, object]], tmp_path: Path, engine: str) -> None:
+    with executor(engine, 2, folder=tmp_path / "cells") as run:
+        assert without_times(run_study(STUDY, tmp_path, run)) == without_times(finished[1])
+    for cell, seed in itertools.product(CELLS, STUDY.seeds):
+        one, other = (checkpoint_of(runs, cell, seed).with_suffix(".json").read_text() for runs in (finished[0], tmp_path))
+        assert json.loads(one)["digest"] == json.loads(other)["digest"]
+    assert not (tmp_path / "cells").exists()
+
+
+def test_a_run_that_fails_is_listed_and_the_others_are_measured(tmp_path: Path) -> None:
+    train_one(STUDY, CELLS[0], 4, tmp_path)
+    damaged = checkpoint_of(tmp_path, CELLS[0], 4).with_suffix(".safetensors")
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:100])
+    with executor(folder=tmp_path / "cells") as run:
+        result = run_study(STUDY, tmp_path, run)
+    assert [failure["name"] for failure in result["failures"]] == ["PPO, one shot, seed 4"]
+    assert Path(result["failures"][0]["log"]).read_text(encoding="utf-8").startswith("PPO, one shot, seed 4\n\nTraceback")
+    assert [[row["seed"] for row in cell["seeds"]] for cell in result["cells"]] == [[3], [3, 4]]
+    damaged.write_bytes(whole)
+    assert "failures" not in run_study(STUDY, tmp_path)
 
 
 def test_runs_with_other_settings_are_refused_and_left_alone(tmp_path: Path) -> None:

@@ -19,8 +19,10 @@ from edgeworth.config import BargainingConfig, scenario_names
 from edgeworth.errors import CannotPlay, DataError, InvalidOption, UnknownName
 from edgeworth.evaluation.bargaining_figures import draw_tournament
 from edgeworth.evaluation.episodes import Episodes, Player, opened, play_out_pair, play_pair
+from edgeworth.evaluation.pairings import player_of
 from edgeworth.evaluation.statistics import Estimate, mean, ratio, resampled_sums
-from edgeworth.evaluation.tournament import Score, cross_table, player_of, ranked, run_tournament, shown_ranks
+from edgeworth.evaluation.tournament import Score, cross_table, ranked, run_tournament, shown_ranks
+from edgeworth.executor.execution import executor
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Outcome
 from networks import write_network
 
@@ -168,6 +170,12 @@ def test_every_ordered_pair_is_played_and_seeds_replay_it() -> None:
         assert [row["agent"] for row in table["with_own_partner"]] == result["negotiators"] and table["absent"] == {}
     assert result["seeds"] == "3 to 42" and small_tournament() == result and small_tournament(seed=4) != result
     assert json.loads(json.dumps(result)) == result
+
+
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_a_tournament_is_the_same_to_the_last_bit_on_two_workers(engine: str) -> None:
+    with executor(engine, 2) as run:
+        assert small_tournament(run=run, names=["bayes", "greedy", "random"]) == small_tournament(names=["bayes", "greedy", "random"])
 
 
 def test_a_score_is_the_mean_over_the_others_and_both_seats() -> None:

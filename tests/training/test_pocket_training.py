@@ -19,6 +19,7 @@ from edgeworth.cli import app
 from edgeworth.config import BargainingConfig
 from edgeworth.dialogues.hint_prompt import batch_variables, hint_schema, load_hint_prompt
 from edgeworth.errors import DataError, InvalidOption, UnknownKey
+from edgeworth.executor.execution import executor
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.llm.client import Completion, Sampling
@@ -67,7 +68,8 @@ def test_any_text_can_be_told(corpus: Corpus) -> None:
 
 
 def test_text_depends_on_the_seed_and_not_on_the_processes(corpus: Corpus, corpus_settings: CorpusSettings) -> None:
-    again, other = make_corpus(corpus_settings, workers=2), make_corpus(dataclasses.replace(corpus_settings, seed=1))
+    with executor(workers=2) as run:
+        again, other = make_corpus(corpus_settings, run), make_corpus(dataclasses.replace(corpus_settings, seed=1))
     for game in GAMES:
         assert (again.rows[game].tokens == corpus.rows[game].tokens).all()
         assert not np.array_equal(other.rows[game].tokens, corpus.rows[game].tokens)

@@ -200,13 +200,17 @@ def tournament_command(
     also: Annotated[list[str] | None, typer.Option(help="Negotiator besides those of -n; repeat for several.")] = None,
     episodes: Annotated[int, typer.Option(min=10, help="Episodes of every pair in every seat, the same for all.")] = 2_000,
     seed: options.Seed = 0,
+    engine: options.Engine = "local",
+    address: options.Address = None,
+    workers: options.MoreWorkers = None,
     out_file: options.OutFile = None,
     figure: options.Figure = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Let negotiators play against each other and rank them.
 
-    Reported are what each gets from each, deals, efficiency, and a range of ranks where the intervals do not separate two negotiators.
+    Reported are what each gets from each, deals, efficiency, and a range of ranks where the intervals do not separate two negotiators. If
+    interrupted, call it again to continue.
 
     Example: edgeworth tournament --scenario lewis -n greedy -n agree_first -n concession --episodes 500
 
@@ -214,8 +218,8 @@ def tournament_command(
     """
     names = [*(negotiator or sorted(catalog.NEGOTIATORS)), *(also or [])]
     games = {name: BargainingConfig.from_options(name) for name in scenario or scenario_names()}
-    with progress() as task:
-        found = run_tournament(games, names, episodes, seed, task("tournament"))
+    with options.executed(engine, address, workers) as run, progress() as task:
+        found = run_tournament(games, names, episodes, seed, run, task("tournament"))
     result = {"command": command_line(), **found, "ranking": robust_ranking(found, games)}
     deliver(result, _tournament_page(result), as_json, out_file, figure, "edgeworth.evaluation.bargaining_figures:draw_tournament")
 

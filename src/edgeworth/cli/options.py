@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from edgeworth import catalog
 from edgeworth.cli.console import say
 from edgeworth.config import AuctionConfig, BargainingConfig, scenario_names
 from edgeworth.errors import DataError, InvalidOption
+from edgeworth.executor.execution import Executor, executor
 from edgeworth.games.bargaining.contexts import Triple, checked_triple
 
 if TYPE_CHECKING:
@@ -28,8 +30,26 @@ Figure = Annotated[Path | None, typer.Option("--figure", help="Also draw the res
 # Both games
 
 Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")]
-Workers = Annotated[int, typer.Option("--workers", min=1, show_default="number of cores", help="Processes that run at a time.")]
 CORES = os.cpu_count() or 1
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes that run at a time. Default: one per core; on Ray, all CPUs.")
+]
+MoreWorkers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes that run at a time. Default: this one alone; on Ray, all CPUs."),
+]
+Engine = Annotated[str, typer.Option("--engine", help="local: processes of this machine. ray: Ray, here or on a cluster.")]
+Address = Annotated[str | None, typer.Option("--address", help="The Ray cluster, e.g. auto or 10.0.0.1:6379. Default: one started here.")]
+CELLS = Path("runs") / "cells"
+"""Where a command keeps what is finished until it has ended."""
+
+
+def executed(
+    engine: str, address: str | None, workers: int | None, folder: Path = CELLS, usual: int = 1
+) -> AbstractContextManager[Executor]:
+    """The executor that the three options ask for; without a number of workers the local engine has the usual one."""
+    return executor(engine, usual if workers is None and engine == "local" else workers, address, folder)
+
 
 # Bargaining
 

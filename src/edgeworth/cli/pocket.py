@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from edgeworth.cli.console import command_line, deliver, err, progress, table
-from edgeworth.cli.options import CORES, AsJson, OutFile, Seed, Workers, changed
+from edgeworth.cli.options import CORES, Address, AsJson, Engine, OutFile, Seed, Workers, changed, executed
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption
 
@@ -37,7 +37,9 @@ def train_command(
     resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder, with its settings.")] = None,
     text: Annotated[Path | None, typer.Option(help="Folder to keep the tokenised text in, or to read it from if it exists.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, …")] = "auto",
-    workers: Workers = CORES,
+    engine: Engine = "local",
+    address: Address = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Train the pocket model from scratch: write text, train a tokenizer, train the model.
@@ -59,8 +61,8 @@ def train_command(
         raise InvalidOption("--resume continues with the settings of the run; leave --config, --set and --seed out.")
     else:
         out_folder, (settings, state) = resume, load_state(resume)
-    with progress() as task:
-        corpus = corpus_at(text, settings.corpus, workers, task("text"))
+    with executed(engine, address, workers, usual=CORES) as run, progress() as task:
+        corpus = corpus_at(text, settings.corpus, run, task("text"))
     sizes = ", ".join(f"{len(rows):,} {game} exchanges" for game, rows in corpus.rows.items())
     err.print(f"Text: {sizes}; {len(corpus.tokenizer):,} tokens in the vocabulary.")
     out_folder.mkdir(parents=True, exist_ok=True)

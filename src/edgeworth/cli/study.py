@@ -11,9 +11,9 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from edgeworth.cli.console import command_line, deliver, progress, say, shown, span, table
-from edgeworth.cli.options import CORES, AsJson, Figure, OutFile, Seed, Workers
+from edgeworth.cli.options import CORES, Address, AsJson, Engine, Figure, OutFile, Seed, Workers, executed
 from edgeworth.config import config_folder
-from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.errors import InvalidOption, RunStopped, UnknownName
 from edgeworth.evaluation import self_play_report
 from edgeworth.evaluation.designer_histories import PANELS, designer_histories, ends, negotiates, series
 from edgeworth.evaluation.learning_curves import Curve, learning_curves
@@ -22,10 +22,13 @@ from edgeworth.evaluation.self_play_report import Plan
 from edgeworth.evaluation.statistics import counted
 from edgeworth.evaluation.study import Study, load_study
 from edgeworth.evaluation.study_report import run_study, write_bundled
+from edgeworth.executor.execution import Failure, failure_text
 from edgeworth.runlog import read_config
 from edgeworth.training.curriculum import stages_of
 from edgeworth.training.settings import settings_of
 
+UNFINISHED = ".cells"
+"""The folder among the runs that keeps what is finished until the command has ended."""
 SELF_PLAY_MEASURES = {
     "deal_rate": "deals",
     "pareto_rate": "efficient, of deals",
@@ -49,7 +52,9 @@ def study_command(
         int | None, typer.Option(min=10, help="How many of them blind Bayes (slow) plays. Default: the study's.")
     ] = None,
     runs: Annotated[Path | None, typer.Option(help="Folder for the run folders. Default: runs/STUDY.")] = None,
-    workers: Workers = CORES,
+    engine: Engine = "local",
+    address: Address = None,
+    workers: Workers = None,
     out_file: OutFile = None,
     figure: Figure = None,
     bundle: Annotated[Path | None, typer.Option(help="Also write the first seed's networks that are bundled to this folder.")] = None,
@@ -69,13 +74,16 @@ def study_command(
     limits = {"steps": steps, "episodes": episodes, "yardstick_episodes": yardstick_episodes}
     wanted = load_study(file, only or (), seeds=seed or None, **limits)
     folder = runs or Path("runs") / file.stem
-    say(f"{counted(len(wanted.cells), 'cell')} × {counted(len(wanted.seeds), 'seed')} in {folder}, {workers} at a time.")
-    with progress() as task:
-        found = run_study(wanted, folder, workers, task("study"))
+    say(f"{counted(len(wanted.cells), 'cell')} × {counted(len(wanted.seeds), 'seed')} in {folder}.")
+    with executed(engine, address, workers, folder / UNFINISHED, CORES) as run, progress() as task:
+        found = run_study(wanted, folder, run, task("study"))
     result = {"command": command_line(), "study": file.stem, **found}
     for path in [] if bundle is None else write_bundled(wanted, folder, result, bundle, command_line()):
         say(f"Wrote {path}.safetensors.")
     deliver(result, _study_page(result, wanted), as_json, out_file, figure, wanted.figure)
+    if "failures" in result:
+        failures = [Failure(**failure) for failure in result["failures"]]
+        raise RunStopped(failure_text(failures, sum(len(cell["seeds"]) for cell in result["cells"])))
 
 
 def study_file(name: str) -> Path:
@@ -134,7 +142,9 @@ def self_play_command(
     episodes: Annotated[int, typer.Option(min=10, help="Episodes that every trained agent plays.")] = Plan.episodes,
     contexts: Annotated[int, typer.Option(min=2, help="Contexts for the exact best response.")] = Plan.contexts,
     runs: Annotated[Path, typer.Option(help="Folder for the run folders.")] = Path("runs/self_play"),
-    workers: Workers = CORES,
+    engine: Engine = "local",
+    address: Address = None,
+    workers: Workers = None,
     out_file: OutFile = None,
     figure: Figure = None,
     bundle: Annotated[Path | None, typer.Option(help="Also write the first seed's classic network to this path, without suffix.")] = None,
@@ -153,9 +163,9 @@ def self_play_command(
     Example: edgeworth train --config configs/self_play.yaml --scenario lewis --out runs/lewis_self_play
     """
     plan = Plan(tuple(seed or Plan.seeds), steps, response_steps, episodes, contexts)
-    say(f"{len(plan.seeds)} seeds in {runs}, {workers} at a time.")
-    with progress() as task:
-        found = self_play_report.run_report(plan, runs, workers, task("self-play"))
+    say(f"{len(plan.seeds)} seeds in {runs}.")
+    with executed(engine, address, workers, runs / UNFINISHED, CORES) as run, progress() as task:
+        found = self_play_report.run_report(plan, runs, run, task("self-play"))
     result = {"command": command_line(), **found}
     if bundle is not None:
         self_play_report.write_bundled(plan, runs, result, bundle, command_line())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,10 @@ class Episodes:
         contexts = np.concatenate([state["counts"], state["utilities"].reshape(-1, 6)], axis=1).astype(np.int64)
         deal = state["deal"].astype(np.int64)
         return cls(reward, partner_reward, maximum_rewards(batch), state["outcome"].copy(), state["turn"].copy(), contexts, deal)
+
+    def as_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, from which `Episodes(**arrays)` makes the same."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def first(self, number: int) -> Episodes:
         """The first `number` episodes."""

@@ -11,7 +11,8 @@ Means over training seeds come with a 95 % t interval over seeds, single seeds w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,15 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.bundled import FOLDER
 from edgeworth.agents.negotiators.learned import Learned
+from edgeworth.errors import RunStopped
 from edgeworth.evaluation.episodes import Episodes, Player, consecutive, opened, play_pair, play_seeds
 from edgeworth.evaluation.exploitability import LONGEST, both_roles, exact_gains, last_offer_share, trained_gains
 from edgeworth.evaluation.negotiators import play_measures
 from edgeworth.evaluation.statistics import Estimate, as_json, over_seeds, ratio
-from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, run_folder, train_all, training_facts
+from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, run_folder, run_name, train_all, training_facts
 from edgeworth.evaluation.study_report import write_network
+from edgeworth.executor.execution import HERE, Executor, failure_text
+from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Side
 from edgeworth.progress import Progress, silent
 from edgeworth.training.settings import merged
@@ -90,17 +94,22 @@ def response_cell(kind: str, game: str, agent: Path, plan: Plan) -> Cell:
     return Cell(f"best response to {kind}, {game}", CONFIG, change)
 
 
-def train_agents(plan: Plan, runs: Path, workers: int, progress: Progress = silent) -> dict[tuple[str, str, int], Path]:
+def train_agents(plan: Plan, runs: Path, run: Executor, progress: Progress = silent) -> dict[tuple[str, str, int], Path]:
     """Train all agents, then a best response to each; returns the responses' checkpoints by kind, game and seed."""
     pairs = [(kind, game) for game in GAMES for kind in KINDS]
-    about = "self-play"
-    train_all(Study(about, tuple(cell_of(*pair) for pair in pairs), plan.seeds, steps=plan.steps), runs, workers, progress)
+
+    def train(cells: Sequence[Cell], seeds: tuple[int, ...], steps: int | None = None) -> None:
+        failures = train_all(Study("self-play", tuple(cells), seeds, steps=steps), runs, run, progress)
+        if failures:
+            raise RunStopped(failure_text(failures, len(cells) * len(seeds) - len(failures)))
+
+    train([cell_of(*pair) for pair in pairs], plan.seeds, plan.steps)
     responses: dict[tuple[str, str, int], Path] = {}
     for seed in plan.seeds:
         cells = {pair: response_cell(*pair, checkpoint_of(runs, cell_of(*pair), seed), plan) for pair in pairs}
         if seed == plan.seeds[0]:
             cells[EXPERT, EXPERTS_GAME] = response_cell(EXPERT, EXPERTS_GAME, FOLDER / EXPERTS_GAME, plan)
-        train_all(Study(about, tuple(cells.values()), (seed,)), runs, workers, progress)
+        train(list(cells.values()), (seed,))
         responses |= {(*pair, seed): checkpoint_of(runs, cell, seed) for pair, cell in cells.items()}
     return responses
 
@@ -152,30 +161,38 @@ def measure_agent(plan: Plan, cell: Cell, agent: Path, stranger: Path | None, re
     return Measured(row, against)
 
 
-def measure(plan: Plan, runs: Path, responses: Mapping[tuple[str, str, int], Path], progress: Progress = silent) -> list[dict[str, Any]]:
-    """The rows of all games: both kinds of self-play, and what the pool gains over naive against each opponent."""
-    rows, done, total = [], 0, len(GAMES) * len(KINDS) * len(plan.seeds)
-    for game in GAMES:
-        found: dict[str, list[Measured]] = {}
-        for kind in KINDS:
-            cell = cell_of(kind, game)
-            agents = [checkpoint_of(runs, cell, seed) for seed in plan.seeds]
-            for number, seed in enumerate(plan.seeds):
-                progress(f"measuring {cell.name}, seed {seed}", done, total)
-                stranger = agents[(number + 1) % len(agents)] if len(agents) > 1 else None
-                one = measure_agent(plan, cell, agents[number], stranger, responses[kind, game, seed])
-                found.setdefault(kind, []).append(one)
-                done += 1
-        rows.append(
-            {
-                "game": game,
-                "max_turns": game_of_cell(cell_of("pool", game)).max_turns,
-                "kinds": {kind: summary(plan, cell_of(kind, game), runs, agents) for kind, agents in found.items()},
-                "pool_less_naive": differences(found["pool"], found["naive"]),
-                "head_to_head": head_to_head(plan, runs, game),
-            }
-        )
-    return rows
+def measure_parts(plan: Plan, cell: Cell, agent: Path, stranger: Path | None, response: Path) -> dict[str, Any]:
+    """All numbers of one agent, as a task returns them."""
+    found = measure_agent(plan, cell, agent, stranger, response)
+    return {"row": found.row, "against": {name: episodes.as_arrays() for name, episodes in found.against.items()}}
+
+
+def measure_tasks(plan: Plan, runs: Path, responses: Mapping[tuple[str, str, int], Path]) -> Iterator[Task]:
+    """Everything that is measured: every agent, the two kinds of a seed head to head, and the bundled expert."""
+    for game, kind in itertools.product(GAMES, KINDS):
+        cell = cell_of(kind, game)
+        agents = [checkpoint_of(runs, cell, seed) for seed in plan.seeds]
+        for number, seed in enumerate(plan.seeds):
+            stranger = agents[(number + 1) % len(agents)] if len(agents) > 1 else None
+            yield Task(run_name(cell, seed), measure_parts, (plan, cell, agents[number], stranger, responses[kind, game, seed]))
+    for game, seed in itertools.product(GAMES, plan.seeds):
+        yield Task(f"{game}, seed {seed}, head to head", head_to_head, (plan, runs, game, seed))
+    yield Task(EXPERT, reference, (plan, responses[EXPERT, EXPERTS_GAME, plan.seeds[0]]))
+
+
+def game_row(plan: Plan, runs: Path, game: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a game: both kinds of self-play, and what the pool gains over naive against each opponent."""
+    found: dict[str, list[Measured]] = {}
+    for kind in KINDS:
+        parts = [values[run_name(cell_of(kind, game), seed)] for seed in plan.seeds]
+        found[kind] = [Measured(part["row"], {name: Episodes(**arrays) for name, arrays in part["against"].items()}) for part in parts]
+    return {
+        "game": game,
+        "max_turns": game_of_cell(cell_of("pool", game)).max_turns,
+        "kinds": {kind: summary(plan, cell_of(kind, game), runs, agents) for kind, agents in found.items()},
+        "pool_less_naive": differences(found["pool"], found["naive"]),
+        "head_to_head": over_seeds([values[f"{game}, seed {seed}, head to head"] for seed in plan.seeds]).as_dict(),
+    }
 
 
 def summary(plan: Plan, cell: Cell, runs: Path, agents: Sequence[Measured]) -> dict[str, Any]:
@@ -191,15 +208,11 @@ def summary(plan: Plan, cell: Cell, runs: Path, agents: Sequence[Measured]) -> d
     }
 
 
-def head_to_head(plan: Plan, runs: Path, game: str) -> dict[str, Any]:
-    """What the pool's agents earn less what naive ones do, when the two of the same seed play each other."""
-    config = game_of_cell(cell_of("pool", game))
-    won = []
-    for seed in plan.seeds:
-        pool, naive = (player(checkpoint_of(runs, cell_of(kind, game), seed)) for kind in ("pool", "naive"))
-        played = play_pair(config, pool, naive, plan.played)
-        won.append(played.share_over(played.partner_reward))
-    return over_seeds(won).as_dict()
+def head_to_head(plan: Plan, runs: Path, game: str, seed: int) -> float:
+    """What the pool's agent earns less what the naive one does, when the two of the same seed play each other."""
+    pool, naive = (player(checkpoint_of(runs, cell_of(kind, game), seed)) for kind in ("pool", "naive"))
+    played = play_pair(game_of_cell(cell_of("pool", game)), pool, naive, plan.played)
+    return played.share_over(played.partner_reward)
 
 
 def reference(plan: Plan, response: Path) -> dict[str, Any]:
@@ -228,9 +241,11 @@ def _over(numbers: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
     return over_seeds(known).as_dict() if len(known) == len(numbers) else None
 
 
-def run_report(plan: Plan, runs: Path, workers: int, progress: Progress = silent) -> dict[str, Any]:
+def run_report(plan: Plan, runs: Path, run: Executor = HERE, progress: Progress = silent) -> dict[str, Any]:
     """Train, freeze, exploit and compare; a dictionary for JSON."""
-    responses = train_agents(plan, runs, workers, progress)
+    responses = train_agents(plan, runs, run, progress)
+    measured = run(list(measure_tasks(plan, runs, responses)), progress)
+    measured.whole()
     classic = game_of_cell(cell_of("pool", EXPERTS_GAME))
     return {
         "quantity": QUANTITY,
@@ -240,8 +255,8 @@ def run_report(plan: Plan, runs: Path, workers: int, progress: Progress = silent
         "exact_contexts": plan.contexts,
         "response_moves": plan.response_steps,
         "last_offer_share": last_offer_share(classic, min(plan.episodes, LAST_OFFERS), plan.evaluation_seed).as_dict(),
-        "games": measure(plan, runs, responses, progress),
-        "reference": reference(plan, responses[EXPERT, EXPERTS_GAME, plan.seeds[0]]),
+        "games": [game_row(plan, runs, game, measured.values) for game in GAMES],
+        "reference": measured.values[EXPERT],
     }
 
 

@@ -18,21 +18,23 @@ finished one is only read.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import multiprocessing
+import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from edgeworth import catalog
 from edgeworth.config import BargainingConfig, config_folder, load_yaml
-from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.errors import InvalidOption, RunStopped, UnknownName
+from edgeworth.executor.execution import HERE, Executor, Failure
+from edgeworth.executor.tasks import Task
 from edgeworth.progress import Progress, silent
-from edgeworth.runlog import CHECKPOINTS, LAST, METRICS, STEP, read_config, read_history
+from edgeworth.runlog import CHECKPOINTS, LAST, METRICS, STEP, SUFFIX, read_config, read_history
 from edgeworth.training.curriculum import stages_of
 from edgeworth.training.run import Run
 from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged
@@ -188,7 +190,7 @@ def folder_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
-# Training, one run per process
+# Training, one run per task
 
 
 def run_folder(runs: Path, cell: Cell, seed: int) -> Path:
@@ -202,8 +204,12 @@ def checkpoint_of(runs: Path, cell: Cell, seed: int) -> Path:
 
 
 def train_one(study: Study, cell: Cell, seed: int, runs: Path) -> None:
-    """Train one agent, or go on with it."""
+    """Train one agent, or go on with it; a run that was killed before its first checkpoint begins anew."""
+    if not runs.is_dir():
+        raise RunStopped(f"{platform.node()} does not see the folder {runs}; name one with --runs that all machines share.")
     folder, settings = run_folder(runs, cell, seed), cell.settings(seed, study.steps)
+    if folder.is_dir() and not (folder / CHECKPOINTS / f"{LAST}{SUFFIX}").is_file():
+        shutil.rmtree(folder)
     if folder.is_dir():
         stored, wanted = dict(read_config(folder)), as_mapping(settings)
         if stored != wanted:
@@ -234,29 +240,34 @@ def steps_made(folder: Path) -> int:
         return 0
 
 
-@contextmanager
-def pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes; an error in one of them stops all."""
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        try:
-            yield pool
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+def tasks_of(study: Study, function: Callable[..., Any], runs: Path, jobs: Sequence[tuple[Cell, int]], keep: bool = True) -> list[Task]:
+    """A task for each of these cells and seeds; it is sent the study without its other cells."""
+    return [
+        Task(run_name(cell, seed), function, (dataclasses.replace(study, cells=(cell,), seeds=(seed,)), cell, seed, runs), keep=keep)
+        for cell, seed in jobs
+    ]
 
 
-def train_all(study: Study, runs: Path, workers: int, progress: Progress = silent) -> None:
-    """Train every run of a study, `workers` at a time; after an error the other runs can be resumed."""
+def run_name(cell: Cell, seed: int) -> str:
+    """What a run is called."""
+    return f"{cell.name}, seed {seed}"
+
+
+def train_all(study: Study, runs: Path, run: Executor = HERE, progress: Progress = silent) -> tuple[Failure, ...]:
+    """Train every run of a study that is not finished; returns those that failed, which the next call continues."""
     jobs = [(cell, seed) for seed in study.seeds for cell in study.cells]
     wanted = {(cell.name, seed): cell.settings(seed, study.steps).num_train_steps for cell, seed in jobs}
-    with pool_of(workers) as pool:
-        waiting = {pool.submit(train_one, study, cell, seed, runs) for cell, seed in jobs}
-        while waiting:
-            over, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
-            for future in over:
-                future.result()
-            made = sum(min(steps_made(run_folder(runs, cell, seed)), wanted[cell.name, seed]) for cell, seed in jobs)
-            progress(f"{len(jobs) - len(waiting)} of {len(jobs)} runs", made, sum(wanted.values()))
+    runs.mkdir(parents=True, exist_ok=True)
+
+    def made() -> tuple[int, int]:
+        steps = (min(steps_made(run_folder(runs, cell, seed)), wanted[cell.name, seed]) for cell, seed in jobs)
+        return sum(steps), sum(wanted.values())
+
+    failures = run(tasks_of(study, train_one, runs, jobs, keep=False), progress, made).failures
+    for failure in failures:
+        if failure.refused:
+            raise InvalidOption(failure.reason)
+    return failures
 
 
 def training_facts(folder: Path) -> dict[str, Any]:

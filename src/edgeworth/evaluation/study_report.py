@@ -18,11 +18,24 @@ import numpy as np
 
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.policy_layout import PolicyShape
+from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import Episodes, play_episodes
 from edgeworth.evaluation.learning_curves import final_score, learning_curves, moves_to_reach
-from edgeworth.evaluation.negotiators import Ends, play_ends
+from edgeworth.evaluation.negotiators import play_ends
 from edgeworth.evaluation.statistics import mean, over_seeds, ratio, within_one
-from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, pool_of, run_folder, train_all, training_facts
+from edgeworth.evaluation.study import (
+    Cell,
+    Study,
+    checkpoint_of,
+    game_of_cell,
+    run_folder,
+    run_name,
+    tasks_of,
+    train_all,
+    training_facts,
+)
+from edgeworth.executor.execution import HERE, Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.progress import Progress, silent
 from edgeworth.runlog import Checkpoint, read_checkpoint, read_history, write_checkpoint
 
@@ -46,45 +59,53 @@ def play_one(study: Study, cell: Cell, seed: int, runs: Path, hint: str | None =
         agent.close()
 
 
-def run_study(study: Study, runs: Path, workers: int, progress: Progress = silent) -> dict[str, Any]:
-    """Train, play and compare; a dictionary for JSON."""
-    train_all(study, runs, workers, progress)
-    ends: dict[str, Ends] = {}
-    for game in map(game_of_cell, study.cells):
-        if repr(game) not in ends:
-            ends[repr(game)] = play_ends(game, min(study.episodes, study.yardstick_episodes), study.evaluation_seed)
-    rows = []
-    with pool_of(workers) as pool:
-        scales = [ends[repr(game_of_cell(cell))] for cell in study.cells]
-        measured = [
-            [pool.submit(measure_run, study, cell, seed, runs, scale) for seed in study.seeds]
-            for cell, scale in zip(study.cells, scales, strict=True)
-        ]
-        for number, (cell, seeds, scale) in enumerate(zip(study.cells, measured, scales, strict=True)):
-            progress(f"playing {cell.name}", number, len(study.cells))
-            rows.append(measure_cell(study, cell, [seed.result() for seed in seeds], runs, scale))
-    add_comparisons(study, rows, {cell.name: [run_folder(runs, cell, seed) for seed in study.seeds] for cell in study.cells})
+def run_study(study: Study, runs: Path, run: Executor = HERE, progress: Progress = silent) -> dict[str, Any]:
+    """Train, play and compare; a dictionary for JSON. Runs that failed are left out of the means and listed with their reasons."""
+    failures = list(train_all(study, runs, run, progress))
+    lost = {failure.name for failure in failures}
+    jobs = [(cell, seed) for cell in study.cells for seed in study.seeds if run_name(cell, seed) not in lost]
+    games = {repr(game): game for game in map(game_of_cell, study.cells)}
+    head = min(study.episodes, study.yardstick_episodes)
+    scales = [Task(f"yardsticks: {key}", play_scale, (game, head, study.evaluation_seed)) for key, game in games.items()]
+    played = run([*scales, *tasks_of(study, measure_run, runs, jobs)], progress)
+    failures += played.failures
+    rows, folders = [], {}
+    for cell in study.cells:
+        measured = [row for seed in study.seeds if (row := played.values.get(run_name(cell, seed))) is not None]
+        scale = played.values.get(f"yardsticks: {game_of_cell(cell)!r}")
+        if measured and scale is not None:
+            folders[cell.name] = {row["seed"]: run_folder(runs, cell, row["seed"]) for row in measured}
+            rows.append(measure_cell(study, cell, measured, list(folders[cell.name].values()), scale))
+    add_comparisons(study, rows, folders)
     return {
         "about": study.about,
         "quantity": QUANTITY,
         "training_seeds": list(study.seeds),
         "episodes": study.episodes,
-        "yardstick_episodes": min(study.episodes, study.yardstick_episodes),
+        "yardstick_episodes": head,
         "evaluation_seeds": f"{study.evaluation_seed} to {study.evaluation_seed + study.episodes - 1}",
         "cells": rows,
+        **({"failures": [failure.as_dict() for failure in failures]} if failures else {}),
     }
 
 
-def measure_run(study: Study, cell: Cell, seed: int, runs: Path, ends: Ends) -> Row:
-    """The numbers of one run."""
+def play_scale(game: BargainingConfig, episodes: int, seed: int) -> dict[str, Any]:
+    """The shares of both ends of a game's scale, and what the upper one earned on these episodes."""
+    ends = play_ends(game, episodes, seed)
+    return {"shares": ends.shares(), "bayes_reward": None if ends.bayes is None else ends.bayes.reward.sum()}
+
+
+def measure_run(study: Study, cell: Cell, seed: int, runs: Path) -> Row:
+    """The numbers of one run; `first` has the sums of rewards and maxima over the episodes that the yardsticks play too."""
     episodes = play_one(study, cell, seed, runs)
+    head = episodes.first(study.yardstick_episodes)
     others = study.play_with if cell.settings(seed).hints.given else ()
     instead = {hint: play_one(study, cell, seed, runs, hint) for hint in others}
     return {
         "seed": seed,
         "share_of_maximum": ratio(episodes.reward, episodes.maximum).as_dict(),
         "reward": mean(episodes.reward).as_dict(),
-        "below_bayes": bayes_less(ends, episodes),
+        "first": [head.reward.sum(), head.maximum.sum()],
         "deal_rate": float(episodes.agreed.mean()),
         "length": float(episodes.turns.mean()),
         **({"played_with": {hint: other.share for hint, other in instead.items()}} if instead else {}),
@@ -92,9 +113,10 @@ def measure_run(study: Study, cell: Cell, seed: int, runs: Path, ends: Ends) -> 
     }
 
 
-def measure_cell(study: Study, cell: Cell, seeds: list[Row], runs: Path, ends: Ends) -> Row:
-    """The numbers of one cell, from those of its runs."""
+def measure_cell(study: Study, cell: Cell, measured: list[Row], folders: list[Path], scale: Mapping[str, Any]) -> Row:
+    """The numbers of one cell, from those of its runs and of the yardsticks of its game."""
     settings = cell.settings(study.seeds[0], study.steps)
+    seeds = [_with_distance(row, scale["bayes_reward"]) for row in measured]
     below = [row["below_bayes"] for row in seeds if row["below_bayes"] is not None]
     found: Row = {
         "name": cell.name,
@@ -109,10 +131,10 @@ def measure_cell(study: Study, cell: Cell, seeds: list[Row], runs: Path, ends: E
         "below_bayes": over_seeds(below).as_dict() if below else None,
         "deal_rate": within_one(over_seeds([row["deal_rate"] for row in seeds])).as_dict(),
         "length": over_seeds([row["length"] for row in seeds]).as_dict(),
-        "yardsticks": ends.shares(),
+        "yardsticks": scale["shares"],
         "seeds": seeds,
         "targets": [],
-        "curve": curve_of([run_folder(runs, cell, seed) for seed in study.seeds]),
+        "curve": curve_of(folders),
     }
     if cell.at_least is not None:
         found["targets"].append(_target("share_of_maximum", found["share_of_maximum"]["value"], ">=", cell.at_least))
@@ -126,12 +148,11 @@ def _target(name: str, value: float, relation: str, wanted: float) -> Row:
     return {"name": name, "found": value, "relation": relation, "target": wanted, "met": met}
 
 
-def bayes_less(ends: Ends, episodes: Episodes) -> float | None:
-    """How far an agent stays below the blind Bayes plan, as a share of the maximum, on the episodes that both played."""
-    if ends.bayes is None:
-        return None
-    head = episodes.first(ends.episodes)
-    return float((ends.bayes.reward.sum() - head.reward.sum()) / head.maximum.sum())
+def _with_distance(row: Row, bayes_reward: float | None) -> Row:
+    """The numbers of a run with its distance below the blind Bayes plan, on the episodes that both played, as a share of the maximum."""
+    reward, maximum = row["first"]
+    below = {"below_bayes": None if bayes_reward is None else (bayes_reward - reward) / maximum}
+    return below | {key: value for key, value in row.items() if key != "first"}
 
 
 def curve_of(folders: list[Path]) -> dict[str, Any] | None:
@@ -148,12 +169,13 @@ def curve_of(folders: list[Path]) -> dict[str, Any] | None:
 # Comparisons
 
 
-def add_comparisons(study: Study, rows: Sequence[Row], folders: Mapping[str, Sequence[Path]]) -> None:
-    """Write into the rows of a study's result what they differ by; `folders` are the runs of every cell."""
-    by_name = {row["name"]: row for row in rows}
-    for cell, row in zip(study.cells, rows, strict=True):
+def add_comparisons(study: Study, rows: Sequence[Row], folders: Mapping[str, Mapping[int, Path]]) -> None:
+    """Write into the rows of a study's result what they differ by; `folders` are the runs of every cell by seed."""
+    by_name, cells = {row["name"]: row for row in rows}, {cell.name: cell for cell in study.cells}
+    for row in rows:
+        cell = cells[row["name"]]
         other = study.baseline_of(cell)
-        base = None if other is None else by_name[other.name]
+        base = None if other is None else by_name.get(other.name)
         if base is not None:
             row["over_baseline"] = {"baseline": base["name"], **_difference(shares(row), shares(base))}
             row["reaching"] = _reaching(folders[row["name"]], folders[base["name"]])
@@ -163,33 +185,35 @@ def add_comparisons(study: Study, rows: Sequence[Row], folders: Mapping[str, Seq
             row["played_with"] = {hint: _played(row, hint, base) for hint in study.play_with}
 
 
-def shares(row: Row) -> list[float]:
-    """The share of the maximum of every seed."""
-    return [float(run["share_of_maximum"]["value"]) for run in row["seeds"]]
+def shares(row: Row) -> dict[int, float]:
+    """The share of the maximum by seed."""
+    return {run["seed"]: float(run["share_of_maximum"]["value"]) for run in row["seeds"]}
 
 
-def _difference(values: Sequence[float], others: Sequence[float]) -> Row:
-    return over_seeds([value - other for value, other in zip(values, others, strict=True)]).as_dict()
+def _difference(values: Mapping[int, float], others: Mapping[int, float]) -> Row:
+    """The mean difference over the seeds that both have."""
+    return over_seeds([value - others[seed] for seed, value in values.items() if seed in others]).as_dict()
 
 
 def _played(row: Row, hint: str, base: Row | None) -> Row:
     """The scores with another provider's hints, less those with the own, and less the baseline's."""
-    played = [float(run["played_with"][hint]) for run in row["seeds"]]
-    found = {"share_of_maximum": over_seeds(played).as_dict(), "over_own_hints": _difference(played, shares(row))}
+    played = {run["seed"]: float(run["played_with"][hint]) for run in row["seeds"]}
+    found = {"share_of_maximum": over_seeds(list(played.values())).as_dict(), "over_own_hints": _difference(played, shares(row))}
     return found if base is None else {**found, "over_baseline": _difference(played, shares(base))}
 
 
-def _reaching(folders: Sequence[Path], baseline: Sequence[Path]) -> Row:
+def _reaching(folders: Mapping[int, Path], baseline: Mapping[int, Path]) -> Row:
     """How many moves it took, and how many times those of the baseline; neither where some seed never came there."""
-    level = REACHED_AT * float(np.mean([final_score(folder) for folder in baseline]))
-    moves, before = ([moves_to_reach(folder, level) for folder in runs] for runs in (folders, baseline))
-    there = [number for number in moves if number is not None]
-    pairs = [(number, other) for number, other in zip(moves, before, strict=True) if number is not None and other is not None]
+    level = REACHED_AT * float(np.mean([final_score(folder) for folder in baseline.values()]))
+    moves, before = ({seed: moves_to_reach(folder, level) for seed, folder in runs.items()} for runs in (folders, baseline))
+    there = [number for number in moves.values() if number is not None]
+    both = [seed for seed in moves if seed in before]
+    ratios = [moved / other for seed in both if (moved := moves[seed]) is not None and (other := before[seed]) is not None]
     return {
         "level": round(level, 5),
         "reached": len(there),
         "moves": over_seeds(there).as_dict() if len(there) == len(moves) else None,
-        "ratio": over_seeds([number / other for number, other in pairs]).as_dict() if len(pairs) == len(moves) else None,
+        "ratio": over_seeds(ratios).as_dict() if len(ratios) == len(both) > 0 else None,
     }
 
 
@@ -199,10 +223,12 @@ def _reaching(folders: Sequence[Path], baseline: Sequence[Path]) -> Row:
 def write_bundled(study: Study, runs: Path, result: Mapping[str, Any], bundle: Path, command: str) -> list[Path]:
     """Write the first seed's network of every cell that is bundled, with its card, into a folder; returns the checkpoints."""
     written = []
-    for cell, row in zip(study.cells, result["cells"], strict=True):
-        if cell.bundle is None:
+    rows = {row["name"]: row for row in result["cells"]}
+    for cell in study.cells:
+        row, seed = rows.get(cell.name), study.seeds[0]
+        if cell.bundle is None or row is None or row["seeds"][0]["seed"] != seed:
             continue
-        seed, first = study.seeds[0], row["seeds"][0]
+        first = row["seeds"][0]
         card = {
             "what": f"A negotiator, trained by {row['algo'].upper()} in the scenario {row['scenario']}.",
             "config": cell.config,

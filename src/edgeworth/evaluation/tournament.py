@@ -20,40 +20,25 @@ comparison is made at 95 %, with no correction for their number. One that cannot
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.learned import negotiator_of
 from edgeworth.config import BargainingConfig
-from edgeworth.errors import CannotPlay, InvalidOption
-from edgeworth.evaluation.episodes import Episodes, Player, consecutive, play_pair, play_seeds
-from edgeworth.evaluation.negotiators import deal_quality
-from edgeworth.evaluation.statistics import Estimate, as_json, from_resamples, resampled_sums
-from edgeworth.games.bargaining.vocabulary import AGENT, BUDGET, PARTNER
+from edgeworth.errors import InvalidOption
+from edgeworth.evaluation.pairings import Measured, Numbers, pairing_task, title
+from edgeworth.evaluation.statistics import Estimate, from_resamples
+from edgeworth.executor.execution import HERE, Executor
+from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER
 from edgeworth.progress import Progress, silent
 
 QUANTITY = (
     "shares: sum of rewards / sum of the worth of the whole pool to that side; score: mean share over all other negotiators and both"
     " seats; 95 % bootstrap intervals over negotiations; ranks: by paired differences at 95 % each"
 )
-MEASURES = ("agent_share", "partner_share", "deal_rate", "pareto_rate", "nash_ratio")
-Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The measures of one pairing: as estimates, and in every resample."""
-
-    values: Mapping[str, Estimate | None]
-    samples: Mapping[str, Numbers]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {name: as_json(found) for name, found in self.values.items()}
 
 
 @dataclass(frozen=True)
@@ -63,11 +48,6 @@ class Score:
     name: str
     estimate: Estimate
     samples: Numbers
-
-
-def player_of(name: str) -> Player:
-    """A negotiator by name or path, ready for both seats."""
-    return Player(name, {AGENT: negotiator_of(name), PARTNER: negotiator_of(name)})
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -80,22 +60,26 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def run_tournament(
-    scenarios: Mapping[str, BargainingConfig], names: Sequence[str], episodes: int, seed: int, progress: Progress = silent
+    scenarios: Mapping[str, BargainingConfig],
+    names: Sequence[str],
+    episodes: int,
+    seed: int,
+    run: Executor = HERE,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Play all scenarios; a dictionary for JSON."""
     check_names(names)
-    seeds = consecutive(seed, episodes)
-    games = len(scenarios) * len(names) * (len(names) + 2)
-    played = 0
-
-    def report(what: str, more: int) -> None:
-        nonlocal played
-        played += more
-        progress(what, played, games)
-
+    absent = rehearse(scenarios, names, seed, run, progress)
+    tasks = []
+    for scenario, config in scenarios.items():
+        present = [name for name in names if name not in absent[scenario]]
+        opponents: list[tuple[str, str | None]] = [*itertools.product(present, present), *((name, None) for name in present)]
+        tasks += [pairing_task(scenario, config, agent, partner, seed, episodes) for agent, partner in opponents]
+    played = run(tasks, progress)
+    played.whole()
     tables, found = [], []
     for scenario, config in scenarios.items():
-        table, scores = play_scenario(scenario, config, names, seeds, report)
+        table, scores = scenario_table(scenario, config, names, absent[scenario], played.values)
         tables.append(table)
         found.append(scores)
     return {
@@ -108,17 +92,36 @@ def run_tournament(
     }
 
 
-def play_scenario(
-    scenario: str, config: BargainingConfig, names: Sequence[str], seeds: NDArray[np.int64], report: Callable[[str, int], None]
+def rehearse(
+    scenarios: Mapping[str, BargainingConfig], names: Sequence[str], seed: int, run: Executor, progress: Progress
+) -> dict[str, dict[str, str]]:
+    """Who cannot play and why, by scenario: all are tried on one episode against themselves, before the long play begins."""
+    pairs = list(itertools.product(scenarios, names))
+    tasks = [pairing_task(scenario, scenarios[scenario], name, name, seed, 1) for scenario, name in pairs]
+    absent: dict[str, dict[str, str]] = {scenario: {} for scenario in scenarios}
+    for (scenario, name), found in zip(pairs, run(tasks, progress).whole(), strict=True):
+        if "reason" in found:
+            absent[scenario][name] = found["reason"]
+    return absent
+
+
+def scenario_table(
+    scenario: str, config: BargainingConfig, names: Sequence[str], absent: dict[str, str], played: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Score]]:
-    """Every pairing of one scenario, and what each negotiator gets in it."""
-    players, absent = rehearse(scenario, config, names, seeds[:1], report)
-    pairs = play_pairs(scenario, config, players, absent, seeds, report)
-    present = [name for name in names if name not in absent]
-    own = {}
-    for name in present:
-        report(f"{scenario}: {name} with {config.partner}", 1)
-        own[name] = measured(config, play_seeds(config, players[name].seats[AGENT], seeds))
+    """The table of one scenario, and what each negotiator gets in it; one that turned out to be unable to play becomes absent."""
+    tried = [name for name in names if name not in absent]
+    pairs: dict[tuple[str, str], Measured] = {}
+    for agent, partner in itertools.product(tried, repeat=2):
+        found = played[title(scenario, agent, partner)]
+        if {agent, partner} & absent.keys():
+            continue
+        if "reason" in found:
+            absent[found["who"]] = found["reason"]
+        else:
+            pairs[agent, partner] = Measured.from_dict(found)
+    pairs = {both: found for both, found in pairs.items() if not set(both) & absent.keys()}
+    present = [name for name in tried if name not in absent]
+    own = {name: Measured.from_dict(played[title(scenario, name, None)]) for name in present}
     scores = [mean_over_others(name, pairs) for name in present] if len(present) > 1 else []
     table = {
         "scenario": scenario,
@@ -129,62 +132,6 @@ def play_scenario(
         "with_own_partner": [{"agent": name, **found.as_dict()} for name, found in own.items()],
     }
     return table, scores
-
-
-def rehearse(
-    scenario: str, config: BargainingConfig, names: Sequence[str], seeds: NDArray[np.int64], report: Callable[[str, int], None]
-) -> tuple[dict[str, Player], dict[str, str]]:
-    """All negotiators that can play, and why the others cannot: tried on one episode against themselves, before the long play begins."""
-    players, absent = {}, {}
-    for name in names:
-        report(f"{scenario}: rehearsing {name}", 1)
-        player = player_of(name)
-        try:
-            play_pair(config, player, player, seeds)
-        except CannotPlay as error:
-            absent[name] = error.reason
-        else:
-            players[name] = player
-    return players, absent
-
-
-def play_pairs(
-    scenario: str,
-    config: BargainingConfig,
-    players: Mapping[str, Player],
-    absent: dict[str, str],
-    seeds: NDArray[np.int64],
-    report: Callable[[str, int], None],
-) -> dict[tuple[str, str], Measured]:
-    """Every ordered pair; a negotiator that turns out to be unable to play becomes absent, and its pairs are dropped."""
-    pairs: dict[tuple[str, str], Measured] = {}
-    for agent, partner in itertools.product(players.values(), repeat=2):
-        report(f"{scenario}: {agent.name} with {partner.name}", 1)
-        if not {agent.name, partner.name} & absent.keys():
-            try:
-                pairs[agent.name, partner.name] = measured(config, play_pair(config, agent, partner, seeds))
-            except CannotPlay as error:
-                absent[error.who] = error.reason
-    return {both: found for both, found in pairs.items() if not set(both) & absent.keys()}
-
-
-def measured(config: BargainingConfig, episodes: Episodes) -> Measured:
-    """The measures of one pairing."""
-    quality = deal_quality(episodes.contexts, episodes.deal, episodes.agreed, config.reservation)
-    counts, theirs = episodes.contexts[:, :3], episodes.contexts[:, 6:9]
-    partner_maximum = np.full(len(counts), float(BUDGET)) if config.normalize else (counts * theirs).sum(1).astype(np.float64)
-    agreed, everything = episodes.agreed.astype(np.float64), np.ones(len(counts))
-    parts = np.stack([episodes.reward, episodes.partner_reward, agreed, quality.pareto.astype(np.float64), quality.nash], axis=1)
-    wholes = np.stack([episodes.maximum, partner_maximum, everything, agreed, quality.best_nash], axis=1)
-    sums = resampled_sums(np.concatenate([parts, wholes], axis=1))
-    above, below = sums[:, : len(MEASURES)], sums[:, len(MEASURES) :]
-    ratios = np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0.0)
-    values: dict[str, Estimate | None] = {}
-    for column, name in enumerate(MEASURES):
-        whole = wholes[:, column].sum()
-        n = int(agreed.sum()) if name == "pareto_rate" else len(counts)
-        values[name] = None if whole <= 0.0 else from_resamples(parts[:, column].sum() / whole, ratios[:, column], n)
-    return Measured(values, {name: ratios[:, column] for column, name in enumerate(MEASURES)})
 
 
 # Scores and ranks

@@ -77,7 +77,8 @@ class Executor:
     def __init__(self, engine: Engine, folder: Path | None = None) -> None:
         self.engine, self.folder = engine, folder
         self.failed = False
-        self._kept: set[Path] = set()
+        self._mine: set[Path] = set()
+        """The files of the tasks so far, whether they were written or not."""
 
     def __call__(self, tasks: Sequence[Task], progress: Progress = silent, made: Made | None = None) -> Results:
         """Carry out tasks whose values are not on disk yet, and go on after failures."""
@@ -85,60 +86,63 @@ class Executor:
         values: dict[str, Any] = {task.name: None for task in tasks}
         if len(values) < len(tasks):
             raise ValueError(f"{len(tasks)} tasks have {len(values)} different names; each needs its own.")
-        files = {task.name: self._file(task) for task in tasks}
-        there = {task.name: path for task in tasks if (path := files[task.name]) is not None and path.is_file()}
+        there = {task.name: path for task in tasks if task.keep and (path := self._file(task)) is not None and path.is_file()}
         missing, failures = [task for task in tasks if task.name not in there], dict[str, Failure]()
         for name, path in there.items():
             values[name] = unpacked(path.read_bytes())
-            self._kept.add(path)
         tally.show(len(there), 0)
         with contextlib.closing(self.engine.outcomes(missing)) as outcomes:
             for ended in outcomes:
                 if ended is not None:
-                    number, outcome = ended
-                    name = missing[number].name
+                    task, outcome = missing[ended[0]], ended[1]
                     if outcome.packed is None:
-                        failures[name] = self._failure(name, outcome, files[name])
+                        failures[task.name] = self._failure(task, outcome)
                     else:
-                        self._keep(files[name], outcome.packed)
-                        values[name] = unpacked(outcome.packed)
+                        self._keep(task, outcome.packed)
+                        values[task.name] = unpacked(outcome.packed)
                 tally.show(len(there), len(failures), ended is not None)
         self.failed |= bool(failures)
         found = {name: value for name, value in values.items() if name not in failures}
         return Results(found, tuple(failures[name] for name in values if name in failures))
 
     def _file(self, task: Task) -> Path | None:
-        return None if self.folder is None else self.folder / f"{task.fingerprint}{SUFFIX}"
+        """Where a value is kept."""
+        if self.folder is None:
+            return None
+        path = self.folder / f"{task.fingerprint}{SUFFIX}"
+        self._mine.add(path)
+        return path
 
-    def _keep(self, path: Path | None, content: bytes) -> None:
+    def _keep(self, task: Task, content: bytes) -> None:
         """Write a value down; where that is impossible, the command goes on without."""
-        if path is not None and self.folder is not None:
+        path = self._file(task) if task.keep else None
+        if path is not None:
             try:
-                self.folder.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, content)
-                self._kept.add(path)
             except (OSError, RunStopped) as error:
                 self.folder = None
                 warnings.warn(f"Finished tasks are not kept, so a stopped command begins anew: {error}", FallbackUsed, stacklevel=2)
 
-    def _failure(self, name: str, outcome: Outcome, path: Path | None) -> Failure:
-        log = None
+    def _failure(self, task: Task, outcome: Outcome) -> Failure:
+        """A failure, with its log on disk where there is one."""
+        log, path = None, self._file(task)
         if path is not None and outcome.log:
             with contextlib.suppress(OSError, RunStopped):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path.with_suffix(LOG), f"{name}\n\n{outcome.log}".encode())
+                write_whole(path.with_suffix(LOG), f"{task.name}\n\n{outcome.log}".encode())
                 log = str(path.with_suffix(LOG))
-        return Failure(name, outcome.reason, log, outcome.refused)
+        return Failure(task.name, outcome.reason, log, outcome.refused)
 
     def forget(self) -> None:
-        """Remove the values that were kept, and the folder where nothing else is in it."""
-        for path in self._kept:
+        """Remove what was kept, and its folder where nothing else is in it."""
+        for path in self._mine:
             path.unlink(missing_ok=True)
             path.with_suffix(LOG).unlink(missing_ok=True)
-        if self._kept:
+        if self._mine:
             with contextlib.suppress(OSError):
-                next(iter(self._kept)).parent.rmdir()
-        self._kept.clear()
+                next(iter(self._mine)).parent.rmdir()
+        self._mine.clear()
 
 
 class _Tally:

@@ -14,7 +14,7 @@ from typing import Any
 
 from edgeworth.errors import InvalidOption, MissingExtra
 from edgeworth.executor.local import ATTEMPTS, TICK, Ended, lost
-from edgeworth.executor.tasks import Task, perform
+from edgeworth.executor.tasks import Outcome, Task, perform
 
 AHEAD = 2
 """Tasks that are handed over for every CPU."""
@@ -37,10 +37,17 @@ def connect(workers: int | None, address: str | None) -> bool:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         ray.init(**quiet, **({"num_cpus": workers, "include_dashboard": False} if address is None else {"address": address}))
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray raises bare ones too
         where = "Ray does not start" if address is None else f"No Ray cluster answers at --address {address}"
         raise InvalidOption(f"{where}: {error} Start one with `ray start --head`, or leave --address out.") from error
     return True
+
+
+def perform_in(folder: str, task: Task) -> Outcome:
+    """Carry out a task in the driver's folder where this machine has it, so that relative paths mean the same."""
+    if os.path.isdir(folder):
+        os.chdir(folder)
+    return perform(task)
 
 
 class OnRay:
@@ -50,7 +57,7 @@ class OnRay:
         self.ray, self.workers = ray_module(), workers
         self._connected = connect(workers, address)
         self._handed: dict[Any, int] = {}
-        self._perform = self.ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(perform)
+        self._perform = self.ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(perform_in)
 
     @property
     def running(self) -> int:
@@ -68,7 +75,7 @@ class OnRay:
         while left:
             room = (self.workers or AHEAD * max(1, self._cpus())) - len(self._handed)
             for _, number in zip(range(room), numbers, strict=False):  # in this order, else a number is lost
-                self._handed[self._perform.remote(tasks[number])] = number
+                self._handed[self._perform.remote(os.getcwd(), tasks[number])] = number
             over, _ = self.ray.wait(list(self._handed), num_returns=1, timeout=TICK)
             if not over:
                 yield None

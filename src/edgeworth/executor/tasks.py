@@ -37,6 +37,8 @@ class Task:
     arguments: tuple[Any, ...] = ()
     reads: str = ""
     """What else its value depends on, such as the time at which a file was written."""
+    keep: bool = True
+    """Whether its value is kept until the command has ended; a task that writes files of its own knows by them what is finished."""
 
     @property
     def fingerprint(self) -> str:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +20,8 @@ from numpy.typing import NDArray
 from edgeworth.agents.designers.design_prompt import load_design_prompt
 from edgeworth.dialogues.hint_prompt import AGREES_FROM, load_hint_prompt
 from edgeworth.errors import DataError
+from edgeworth.executor.execution import HERE, Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.files import write_arrays, write_json
 from edgeworth.llm.prompt import Prompt
 from edgeworth.progress import Progress, silent
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 GAMES = ("hint", "mechanism")
 JOB_NEGOTIATIONS, JOB_MARKETS = 240, 64
 """Negotiations and markets of one job; a job is one process's work at a time."""
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Variables that decide how many threads a new process computes on."""
 SAMPLED_JOBS, SAMPLED_SIZE = 160, 12
 """Jobs of each game, and negotiations or markets of each, that the tokenizer learns from."""
 HELD_OUT_SEED = 2**20
@@ -128,18 +126,18 @@ def examples_of(job: Job, settings: CorpusSettings) -> Iterator[Example]:
     return pocket_mechanisms.market_examples(job.size, seed, random_share)
 
 
-def make_corpus(settings: CorpusSettings, workers: int = 1, progress: Progress = silent) -> Corpus:
+def make_corpus(settings: CorpusSettings, run: Executor = HERE, progress: Progress = silent) -> Corpus:
     """Write all the text: first a little for the tokenizer to learn from, then everything, as tokens."""
     jobs, later = jobs_of(settings, kept_back=False), jobs_of(settings, kept_back=True)
     systems = system_messages()
     tokenizer = train_tokenizer(
         [*systems.values(), *_sample_texts(jobs, settings)], vocabulary=settings.vocabulary, context=settings.context
     )
+    every = [*jobs, *later]
+    tasks = [Task(f"text {number}", write_rows, (job, settings, tokenizer), keep=False) for number, job in enumerate(every)]
     parts: dict[tuple[str, bool], list[Rows]] = {}
-    with _writing(workers, settings, tokenizer, [*jobs, *later]) as written:
-        for done, (job, rows) in enumerate(written):
-            parts.setdefault((job.game, job.kept_back), []).append(rows)
-            progress("text", done + 1, len(jobs) + len(later))
+    for job, arrays in zip(every, run(tasks, progress).whole(), strict=True):
+        parts.setdefault((job.game, job.kept_back), []).append(Rows(**arrays))
     taught, kept = ({game: joined(parts[game, kept_back]) for game in GAMES} for kept_back in (False, True))
     return Corpus(tokenizer, _heads(tokenizer), taught, kept)
 
@@ -153,40 +151,11 @@ def _sample_texts(jobs: list[Job], settings: CorpusSettings) -> Iterator[str]:
                 yield from example
 
 
-@contextmanager
-def _writing(
-    workers: int, settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast, jobs: list[Job]
-) -> Iterator[Iterator[tuple[Job, Rows]]]:
-    """The rows of all jobs in order, written by several processes or by this one.
-
-    Each process computes on one thread: the policy's matrices are small, and threads of many processes would wait for each other.
-    """
-    if workers == 1:
-        _remember(settings, tokenizer)
-        yield map(_write, jobs)
-        return
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-    try:
-        with multiprocessing.get_context("spawn").Pool(workers, _remember, (settings, tokenizer)) as pool:
-            yield pool.imap(_write, jobs)
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-_AT_HAND: dict[str, Any] = {}
-
-
-def _remember(settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast) -> None:
-    """In a new process: keep what every job needs."""
+def write_rows(job: Job, settings: CorpusSettings, tokenizer: PreTrainedTokenizerFast) -> dict[str, NDArray[Any]]:
+    """The arrays of one job's rows."""
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    _AT_HAND.update(settings=settings, tokenizer=tokenizer)
-
-
-def _write(job: Job) -> tuple[Job, Rows]:
-    examples = list(examples_of(job, _AT_HAND["settings"]))
-    return job, as_rows(examples, _AT_HAND["tokenizer"])
+    rows = as_rows(list(examples_of(job, settings)), tokenizer)
+    return {part.name: getattr(rows, part.name) for part in dataclasses.fields(rows)}
 
 
 def as_rows(examples: Sequence[Example], tokenizer: PreTrainedTokenizerFast) -> Rows:
@@ -208,13 +177,13 @@ def joined(parts: Sequence[Rows]) -> Rows:
 # Kept text
 
 
-def corpus_at(folder: Path | None, settings: CorpusSettings, workers: int = 1, progress: Progress = silent) -> Corpus:
+def corpus_at(folder: Path | None, settings: CorpusSettings, run: Executor = HERE, progress: Progress = silent) -> Corpus:
     """The corpus kept in a folder if there is one of these settings; otherwise a new one, kept there if a folder is named."""
     if folder is None:
-        return make_corpus(settings, workers, progress)
+        return make_corpus(settings, run, progress)
     if (folder / "settings.json").is_file():
         return load_corpus(folder, settings)
-    corpus = make_corpus(settings, workers, progress)
+    corpus = make_corpus(settings, run, progress)
     save_corpus(folder, corpus, settings)
     return corpus
 

@@ -28,6 +28,7 @@ from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.games.bargaining.hints import HintProvider
 from edgeworth.games.bargaining.legality import STATES_SHARE
 from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
+from edgeworth.runlog import find_checkpoint
 
 Situations = tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.int32]]
 """Features, legal acts and pools."""
@@ -119,6 +120,11 @@ class Learned(PlaysNetwork):
 def is_learned(name: str) -> bool:
     """Whether a name means a network: a bundled one, or one by its path."""
     return name in NETWORKS or name not in catalog.NEGOTIATORS
+
+
+def written_at(name: str) -> str:
+    """When the checkpoint of a negotiator that is named by its path was written; nothing for one of the catalog."""
+    return "" if name in catalog.NEGOTIATORS else str(find_checkpoint(Path(name)).stat().st_mtime_ns)
 
 
 def negotiator_of(name: str, sampled: bool = False, hint: str | None = None) -> Negotiator:
