@@ -43,20 +43,25 @@ from edgeworth.training.settings import HintSettings, PPOSettings, ReinforceSett
 
 GAME = BargainingConfig()
 PUBLISHED = PPOSettings()
+REMEMBERS = replace(PUBLISHED, memory="history")
+"""The published settings, with every offer of both sides among the inputs."""
 FAST = "ppo_fast"
 """Our own settings, in `configs/`."""
 LABELS = {
     "fused": "fused, PPO",
     "fused_256": "fused, PPO, minibatch 256",
     "fused_hints": "fused, PPO with random hints",
+    "fused_memory": "fused, PPO with memory",
     "fused_reinforce": "fused, REINFORCE",
     "torch": "torch, PPO",
     "distributions": "torch with distribution objects, PPO",
     "sb3": "Stable-Baselines3, PPO",
+    "sb3_memory": "Stable-Baselines3, PPO with memory",
 }
 QUALITY_LABELS = {"published": "fused, published settings", "fast": f"fused, {FAST}", "sb3": "Stable-Baselines3, published settings"}
 RATIO_TARGETS = [
     ("fused / Stable-Baselines3", "fused", "sb3", 80.0),
+    ("fused / Stable-Baselines3, both with memory", "fused_memory", "sb3_memory", 50.0),
     ("fused / torch with distribution objects", "fused", "distributions", 60.0),
     ("fused / torch", "fused", "torch", 30.0),
     ("REINFORCE / PPO, fused", "fused_reinforce", "fused", 2.0),
@@ -100,19 +105,21 @@ def contenders(seed: int) -> dict[str, Measure]:
         "fused": FusedLearner(GAME, PUBLISHED, shape, seed),
         "fused_256": FusedLearner(GAME, replace(PUBLISHED, minibatch=256), shape, seed),
         "fused_hints": FusedLearner(GAME, PUBLISHED, shape_of(GAME, PUBLISHED, hints), seed, hints),
+        "fused_memory": FusedLearner(GAME, REMEMBERS, shape_of(GAME, REMEMBERS), seed),
         "fused_reinforce": FusedLearner(GAME, reinforce, shape, seed),
         "torch": PPO(GAME, PUBLISHED, shape, seed),
         "distributions": DistributionPPO(GAME, PUBLISHED, shape, seed),
         "sb3": sb3_learner(seed),
+        "sb3_memory": sb3_learner(seed, REMEMBERS),
     }
     return {name: repeated(iteration_of(learner)) for name, learner in made.items()}
 
 
-def sb3_learner(seed: int) -> Trainee:
-    """The peer, at the published settings."""
+def sb3_learner(seed: int, settings: PPOSettings = PUBLISHED) -> Trainee:
+    """The peer, at the published settings or others."""
     from benchmarks.sb3_ppo import SB3PPO
 
-    return SB3PPO(GAME, PUBLISHED, shape_of(GAME, PUBLISHED), seed)
+    return SB3PPO(GAME, settings, shape_of(GAME, settings), seed)
 
 
 def fused_learner(settings: PPOSettings, seed: int, moves: int) -> Trainee:

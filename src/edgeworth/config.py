@@ -97,6 +97,8 @@ class HintConfig:
     """Show the last hint until the next is due; otherwise a hint is shown once."""
     age: bool = False
     """An eleventh feature: the moves since the hint was asked for, over k."""
+    dropout: Annotated[float, between(0.0, 1.0)] = 0.0
+    """The share of episodes without hints, drawn by their seeds, so that a learner also learns to do without."""
 
 
 @settings

@@ -18,12 +18,15 @@ from bargaining_table import POOL, fixed
 from edgeworth import catalog
 from edgeworth.agents.hints.advice import hints_of
 from edgeworth.agents.questions import ask_once
+from edgeworth.config import BargainingConfig, HintConfig
 from edgeworth.dialogues.hint_prompt import hint_schema
-from edgeworth.envs.hint_injector import HintInjectorEnv, HintInjectorVectorEnv
+from edgeworth.envs.hint_injector import HintFeed, HintInjectorEnv, HintInjectorVectorEnv, provider_of
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
 from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.hint_features import AVAILABLE_COLUMN
 from edgeworth.games.bargaining.hints import Hints
 from edgeworth.protocol import Accepted, Reason, Rejection, parse_reply
 from replies import HINT, PROVIDER_OPTIONS, said
@@ -438,3 +441,48 @@ def test_who_the_expert_is_stays_on_record() -> None:
 
 def test_both_forms_are_public_names() -> None:
     assert edgeworth.HintInjectorEnv is HintInjectorEnv and edgeworth.HintInjectorVectorEnv is HintInjectorVectorEnv
+
+
+# Dropout
+
+
+def feed_of(dropout: float, hold_last: bool = False, k: int = 1) -> HintFeed:
+    batch = BargainingBatch(BargainingConfig(opens="agent"), 400)
+    batch.seed(7)
+    batch.reset()
+    return HintFeed(batch, provider_of("random"), HintConfig(k, hold_last, dropout=dropout))
+
+
+def hinted_moves(feed: HintFeed, moves: int = 3) -> np.ndarray:
+    """Whether there was a hint, by move and episode, while nobody agrees to anything."""
+    seen = []
+    for _ in range(moves):
+        feed.ask()
+        seen.append(feed.features[:, AVAILABLE_COLUMN] == 1.0)
+        feed.batch.step(np.zeros(feed.batch.size, np.int64), feed.batch.state["counts"].astype(np.int64), rules.SAME_STEP)
+    return np.array(seen)
+
+
+def test_dropout_takes_all_hints_of_an_episode_or_none() -> None:
+    seen = hinted_moves(feed_of(0.3))
+    assert (seen == seen[0]).all()
+    assert 0.6 < seen[0].mean() < 0.8
+
+
+@pytest.mark.parametrize(("dropout", "share"), [(0.0, 1.0), (1.0, 0.0)])
+def test_dropout_of_0_drops_nothing_and_of_1_everything(dropout: float, share: float) -> None:
+    feed = feed_of(dropout)
+    assert hinted_moves(feed).mean() == share and feed.asked == feed.given == 1200 * share
+
+
+def test_a_dropped_hint_is_not_replaced_by_one_that_is_held_from_the_episode_before() -> None:
+    feed = feed_of(0.5, hold_last=True, k=2)
+    seen = hinted_moves(feed, 12)  # two episodes of five moves, and the beginning of a third
+    for first in (0, 5):
+        episode = seen[first : first + 5]
+        assert (episode == episode[0]).all() and 0.4 < episode[0].mean() < 0.6
+    assert (seen[0] & ~seen[5]).any()
+
+
+def test_which_episodes_are_dropped_is_a_matter_of_their_seeds() -> None:
+    assert (hinted_moves(feed_of(0.5)) == hinted_moves(feed_of(0.5))).all()

@@ -72,8 +72,8 @@ def test_every_trainer_is_measured_and_every_target_has_its_row(called: Called, 
     assert run.status == 0, run.err
     result = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
     assert result["command"].startswith("python -m benchmarks.train --repeats 1") and result["repeats"] == 1 and result["seed"] == 0
-    assert list(result["entries"]) == ["fused", "fused_256", "fused_hints", "fused_reinforce", "torch", "distributions", "sb3"]
-    assert len(result["targets"]) == 9 and {target["target"] for target in result["targets"]} == {80, 60, 30, 2, 0.15, 0.25, 5, 2.5}
+    assert list(result["entries"]) == list(train.LABELS)
+    assert len(result["targets"]) == 10 and {target["target"] for target in result["targets"]} == {80, 60, 50, 30, 2, 0.15, 0.25, 5, 2.5}
     assert all(entry["median"] > 0 for entry in result["entries"].values())
     quality = result["quality"]
     assert 0 < quality["plateau"] < 1 and quality["goal"] == pytest.approx(0.5 * quality["plateau"])

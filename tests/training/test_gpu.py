@@ -16,6 +16,7 @@ from edgeworth.errors import InvalidOption
 from edgeworth.training.fused.gpu_episodes import GpuEpisodes, Results, Seen, show_slot, step_slot
 from edgeworth.training.fused.rollout import Game
 from edgeworth.training.gpu import GpuPPO
+from edgeworth.training.learner import shape_of
 from edgeworth.training.practice import Practice
 from edgeworth.training.settings import HintSettings, PPOSettings
 
@@ -31,8 +32,9 @@ GAMES = {
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU here")
 
 
-def practice(game: BargainingConfig, reading: str = "ordered") -> Practice:
-    return Practice(game, HintSettings(), SIZE, 3, PolicyShape(reading=reading))
+def practice(game: BargainingConfig, reading: str = "ordered", memory: str = "none") -> Practice:
+    settings = PPOSettings(reading=reading, memory=memory)  # type: ignore[arg-type]
+    return Practice(game, HintSettings(), SIZE, 3, shape_of(game, settings))
 
 
 def some_moves(episodes: Practice, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -66,10 +68,11 @@ def arrays(inputs: int) -> tuple[Seen, Results]:
     return seen, Results(np.zeros(SIZE, real), np.zeros(SIZE, real), np.zeros(SIZE), np.zeros(SIZE, np.int64), np.zeros((SIZE, 5)))
 
 
+@pytest.mark.parametrize("memory", ["none", "history"])
 @pytest.mark.parametrize("reading", ["plain", "ordered", "fine"])
 @pytest.mark.parametrize("name", GAMES)
-def test_slots_step_as_the_batch_does(name: str, reading: str) -> None:
-    batch, apart = practice(GAMES[name], reading), practice(GAMES[name], reading)
+def test_slots_step_as_the_batch_does(name: str, reading: str, memory: str) -> None:
+    batch, apart = practice(GAMES[name], reading, memory), practice(GAMES[name], reading, memory)
     game, sizes = Game.of(apart.batch), Sizes.of(apart.shape)
     seen, results = arrays(apart.shape.inputs)
     show_all(game, sizes, seen)

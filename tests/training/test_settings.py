@@ -11,7 +11,8 @@ import yaml
 
 from edgeworth.config import config_folder
 from edgeworth.errors import DataError, InvalidOption, UnknownName
-from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged, settings_of
+from edgeworth.training.changes import merged
+from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, settings_of
 
 CONFIGS = config_folder()
 

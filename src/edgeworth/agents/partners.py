@@ -23,7 +23,7 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.partners.program import outside_program
-from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
+from edgeworth.games.bargaining.state import VIEW
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, PARTNER, Act
 
 OFFERS = np.isin(np.arange(len(Act)), [Act.PROPOSE, Act.INSIST])
@@ -48,21 +48,20 @@ class FromCheckpoint(_Outside, PlaysNetwork):
 
     def seated(self, batch: BargainingBatch) -> FromCheckpoint:
         shape = self.network.shape
-        if shape.features != BASE_FEATURES:
+        if shape.features != shape.unhinted:
             raise InvalidOption(
                 f"The network in {self.checkpoint} was trained with hints and reads {shape.features} features; a partner is given no hints"
-                f" and reads {BASE_FEATURES}. Name one that was trained without."
+                f" and reads {shape.unhinted}. Name one that was trained without."
             )
         if shape.units != batch.max_count:
             raise InvalidOption(
-                f"The network in {self.checkpoint} has {shape.features} features and knows up to {shape.units} units of a type; a partner"
-                f" in this game needs {BASE_FEATURES} features and up to {batch.max_count} units. Train one for it, or set max_count to"
-                f" {shape.units} where the pools allow it."
+                f"The network in {self.checkpoint} knows up to {shape.units} units of a type; a partner in this game needs up to"
+                f" {batch.max_count} units. Train one for it, or set max_count to {shape.units} where the pools allow it."
             )
         return self
 
     def reply(self, batch: BargainingBatch) -> Moves:
-        features, (views, masks) = batch.features(PARTNER), batch.look(PARTNER)
+        features, (views, masks) = batch.features(PARTNER, memory=self.network.shape.remembers), batch.look(PARTNER)
         if not self.knows_utilities:
             features[:, PARTNER_POINTS : PARTNER_POINTS + ITEM_TYPES] = 0.0
         masks[batch.state["turn"] == 0] = OFFERS

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.history_features import HISTORY_FEATURES, PLACES
 from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import ITEM_TYPES, UTILITY_LIMIT, Act
 from edgeworth.seeding import generator
 from edgeworth.validation import settings
 
 Reading = Literal["plain", "ordered", "fine"]
+Memory = Literal["none", "history"]
 
 ACTS = len(Act)
 READINGS = ("plain", "ordered", "fine")
@@ -86,7 +88,7 @@ class PolicyShape(TrunkShape):
     """The sizes of a negotiating network."""
 
     features: Annotated[int, Field(ge=1)] = BASE_FEATURES
-    """What is seen: the base features, and those of a hint where there is one."""
+    """What is seen: the base features, those of the negotiation so far if it is remembered, and those of a hint where there is one."""
     units: Annotated[int, Field(ge=1)] = 4
     """Most units of an item type in the pool."""
     hidden: Annotated[int, Field(ge=1)] = 64
@@ -95,11 +97,28 @@ class PolicyShape(TrunkShape):
     """Trunk layers."""
     reading: Reading = "plain"
     """In which order, and how finely, the features are read."""
+    memory: Memory = "none"
+    """`history`: the features hold every offer so far, not the partner's last one alone."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the negotiation so far is among the features."""
+        return self.memory == "history"
+
+    @property
+    def unhinted(self) -> int:
+        """How many features there are before those of a hint."""
+        return BASE_FEATURES + self.remembers * HISTORY_FEATURES
 
     @property
     def inputs(self) -> int:
         """Inputs of the network: the features, and the knots of a fine reading."""
-        return self.features + (self.reading == "fine") * (ITEM_TYPES * (self.units + 1 + POINT_KNOTS) + TIME_KNOTS)
+        return self.features + (self.reading == "fine") * self.knots
+
+    @property
+    def knots(self) -> int:
+        """Over how many knots a fine reading spreads units, points, time and, if they are remembered, the units of offers."""
+        return ITEM_TYPES * (self.units + 1 + POINT_KNOTS) + TIME_KNOTS + self.remembers * PLACES * ITEM_TYPES * (self.units + 1)
 
     @property
     def logits(self) -> int:

@@ -16,9 +16,10 @@ from edgeworth.config import BargainingConfig, load_yaml
 from edgeworth.errors import InvalidOption
 from edgeworth.progress import Progress
 from edgeworth.runlog import STEP, Line, checked_run, last_checkpoint, read_config, refuse_existing
+from edgeworth.training.changes import merged
 from edgeworth.training.hint_replies import practical, prepare
 from edgeworth.training.run import Run
-from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged, settings_of
+from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, settings_of
 
 SHOWN = {
     "reward": "reward per episode (points)",

@@ -4,7 +4,8 @@ A provider (a name of the catalog's table `hint provider`, or an object like one
 step while the negotiation goes on; all episodes of a vector environment that are due are asked in one call. Then `info` holds
 
 - `hint_features`: act one-hot 5, `oA` over the pool 3, confidence, availability; with `age` an eleventh. All zero (neutral) where no hint
-  is due, none was given, it was rejected, or the episode is over; with `hold_last` the last hint's until the next is due;
+  is due, none was given, it was rejected, or the episode is over; with `hold_last` the last hint's until the next is due; with `dropout`
+  a share of the episodes has no hints;
 - `hint`, where one was given at this step: a mapping with `act_type`, `oA` and `confidence` that `step` takes as an action;
 - `hint_rejection`, where one was refused: its reason and a sentence.
 
@@ -32,6 +33,7 @@ from edgeworth.games.bargaining.hint_features import (
     HINT_FEATURES,
     extend_features,
     find_due,
+    find_kept,
     moves_since_asking,
 )
 from edgeworth.games.bargaining.hints import HintProvider, Hints, no_hints
@@ -75,14 +77,18 @@ class HintFeed:
         if chosen is not None:
             due &= chosen
             number = int(np.count_nonzero(due))
+        wanted = due
+        if self.config.dropout > 0.0:
+            wanted = np.empty_like(due)
+            number = find_kept(batch.state, self.config.dropout, due, wanted)
         began = time.perf_counter()
-        hints = self.provider.give(batch, due) if number else no_hints(batch)
+        hints = self.provider.give(batch, wanted) if number else no_hints(batch)
         self.seconds += time.perf_counter() - began
         self.features = hints.features if self._plain else self._extended(hints.features, due, before)
         if chosen is not None:
             self.features = np.where(chosen[:, None], self.features, before)
         self.asked += number
-        self.given += number if hints.given is due else int(np.count_nonzero(hints.given))
+        self.given += number if hints.given is wanted else int(np.count_nonzero(hints.given))
         if hints.rejections:
             self.rejected.update(rejection.reason.value for rejection in hints.rejections.values())
         return hints
@@ -109,8 +115,10 @@ class _WithHints:
         hold_last: bool = False,
         age: bool = False,
         hint_options: Mapping[str, Any] | None = None,
+        dropout: float = 0.0,
     ) -> None:
-        config: HintConfig = build(HintConfig, {"k": k, "hold_last": hold_last, "age": age}, "option")
+        given = {"k": k, "hold_last": hold_last, "age": age, "dropout": dropout}
+        config: HintConfig = build(HintConfig, given, "option")
         if not isinstance(env, self.wraps):
             raise InvalidOption(f"env is {env!r}; HintInjectorEnv wraps a single environment, HintInjectorVectorEnv a vector environment.")
         self.feed = HintFeed(_batch_behind(env), provider_of(hint, hint_options), config)

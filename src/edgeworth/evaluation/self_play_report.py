@@ -33,7 +33,7 @@ from edgeworth.executor.execution import HERE, Executor, failure_text
 from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Side
 from edgeworth.progress import Progress, silent
-from edgeworth.training.settings import merged
+from edgeworth.training.changes import merged
 
 QUANTITY = (
     "likeliest moves of the last checkpoint; shares are sums of rewards / sums of the agent's maxima; pareto_rate: efficient deals / deals;"

@@ -35,9 +35,10 @@ from edgeworth.executor.execution import HERE, Executor, Failure
 from edgeworth.executor.tasks import Task
 from edgeworth.progress import Progress, silent
 from edgeworth.runlog import CHECKPOINTS, LAST, METRICS, STEP, SUFFIX, read_config, read_history
+from edgeworth.training.changes import merged
 from edgeworth.training.curriculum import stages_of
 from edgeworth.training.run import Run
-from edgeworth.training.settings import TrainSettings, as_mapping, load_settings, merged
+from edgeworth.training.settings import TrainSettings, as_mapping, load_settings
 from edgeworth.validation import build, settings
 
 CONFIG = "config"

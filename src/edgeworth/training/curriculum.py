@@ -21,8 +21,9 @@ from edgeworth.envs.hint_injector import provider_of
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.seeding import generator
+from edgeworth.training.changes import merged_env, merged_hints
 from edgeworth.training.learner import NO_HINTS, NegotiationLearner, shape_of, torch_device
-from edgeworth.training.settings import HintSettings, PPOSettings, TrainSettings, game_of, merged_env, merged_hints
+from edgeworth.training.settings import HintSettings, PPOSettings, TrainSettings, game_of
 from edgeworth.validation import build
 
 STAGE_SEEDS = 7

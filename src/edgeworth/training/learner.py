@@ -8,6 +8,7 @@ the network for a game, the unit of rewards, and schedules.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.state import BASE_FEATURES
 from edgeworth.games.bargaining.vocabulary import BUDGET, ITEM_TYPES, UTILITY_LIMIT
 from edgeworth.seeding import checked_seed
 from edgeworth.training.practice import Metrics, Practice, State
@@ -116,7 +116,8 @@ class NegotiationLearner(Learner):
 def shape_of(game: BargainingConfig, settings: LearnerSettings, hints: HintSettings = NO_HINTS) -> PolicyShape:
     """The network for a game with these hints."""
     units = BargainingBatch(game, 1).max_count
-    return PolicyShape(BASE_FEATURES + hints.width, units, settings.hidden, settings.layers, settings.reading)
+    network = PolicyShape(units=units, hidden=settings.hidden, layers=settings.layers, reading=settings.reading, memory=settings.memory)
+    return replace(network, features=network.unhinted + hints.width)
 
 
 def reward_scale_of(game: BargainingConfig) -> float:

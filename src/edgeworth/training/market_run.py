@@ -18,11 +18,12 @@ from edgeworth.agents.designers.policy import GAME, DesignerPlayer, Policy
 from edgeworth.agents.designers.policy_layout import DesignerShape
 from edgeworth.config import AuctionConfig, load_yaml
 from edgeworth.runlog import BEST, LAST, STEP, Line, RunLog, last_checkpoint, refuse_existing, write_config
+from edgeworth.training.changes import merged
 from edgeworth.training.learner import Learner, torch_device
 from edgeworth.training.market_practice import VALIDATION_SEED, MarketMix
 from edgeworth.training.practice import Metrics
 from edgeworth.training.run_loop import RunLoop, Spent, learner_state
-from edgeworth.training.settings import Count, LogSettings, PPOSettings, merged, plain
+from edgeworth.training.settings import Count, LogSettings, PPOSettings, plain
 from edgeworth.validation import between, build, settings
 
 SECTIONS = ("markets", "network", "ppo", "logging")

@@ -21,7 +21,7 @@ from edgeworth.envs.hint_injector import HintFeed, provider_of
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW, Outputs
+from edgeworth.games.bargaining.state import VIEW, Outputs
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, SELECTIONS_MATCHED
 from edgeworth.training.fused.order import env_seeds
 from edgeworth.training.settings import HintSettings
@@ -69,11 +69,11 @@ class Practice:
         self, game: BargainingConfig, hints: HintSettings, size: int, seed: int, shape: PolicyShape, two_player: bool = False
     ) -> None:
         self.batch = BargainingBatch(game, size, two_player)
-        hint_width = shape.features - BASE_FEATURES
+        hint_width = shape.features - shape.unhinted
         if self.batch.max_count != shape.units or (hint_width != hints.width and hints.given) or hint_width < 0:
             raise InvalidOption(
                 f"The network is for {shape.features} features and up to {shape.units} units of a type; the game has"
-                f" {BASE_FEATURES + hints.width} and {self.batch.max_count}."
+                f" {shape.unhinted + hints.width} and {self.batch.max_count}."
             )
         self.feed = HintFeed(self.batch, provider_of(hints.mode, hints.options), hints.cadence) if hints.given else None
         self.batch.seed(env_seeds(seed, size).tolist())
@@ -135,8 +135,8 @@ class Practice:
             self.hint_features[:] = self.feed.features
 
     def _show(self) -> None:
-        self._features[:, :BASE_FEATURES] = self.batch.features()
-        self._features[:, BASE_FEATURES:] = self.hint_features
+        self._features[:, : self.shape.unhinted] = self.batch.features(memory=self.shape.remembers)
+        self._features[:, self.shape.unhinted :] = self.hint_features
         self.reading = read(self.shape, self._features, self.batch.views[:, :3])
 
     def report(self) -> Metrics:

@@ -15,11 +15,12 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from edgeworth import catalog
-from edgeworth.agents.policy_layout import Reading
+from edgeworth.agents.policy_layout import Memory, Reading
 from edgeworth.config import BargainingConfig, HintConfig, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.seeding import checked_seed
+from edgeworth.training.changes import merged
 from edgeworth.validation import between, build, settings
 
 Schedule = Literal["constant", "linear"]
@@ -65,6 +66,8 @@ class LearnerSettings:
     layers: Count = 2
     reading: Reading = "ordered"
     """How the network reads a situation: `plain`, `ordered` (the most wanted item type first) or `fine` (numbers spread over knots too)."""
+    memory: Memory = "none"
+    """What it remembers: `none`, the partner's last offer only, or `history`, every offer of both sides."""
 
     def __post_init__(self) -> None:
         if self.minibatch > self.num_envs * self.rollout:
@@ -107,6 +110,8 @@ class HintSettings:
     """A hint when an episode begins, and after every k-th move."""
     hold_last: bool = False
     age: bool = False
+    dropout: Share = 0.0
+    """The share of episodes without hints, so that the agent also learns to do without."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the provider: client, model, prompt, cache, …"""
 
@@ -128,7 +133,7 @@ class HintSettings:
     @property
     def cadence(self) -> HintConfig:
         """When hints are asked for and what is shown of them."""
-        return HintConfig(self.k, self.hold_last, self.age)
+        return HintConfig(self.k, self.hold_last, self.age, self.dropout)
 
 
 @settings
@@ -245,49 +250,6 @@ def settings_of(given: Mapping[str, Any]) -> TrainSettings:
         given["self_play"] = {**pool, "members": pool.get("members") or ()}
     checked: TrainSettings = build(TrainSettings, given, "training")
     return checked
-
-
-def merged(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested settings with changes in their places.
-
-    Naming another scenario takes the place of all options of the game, and naming another hint provider drops the options of the old one.
-    """
-    result = dict(given)
-    for key, value in changes.items():
-        before, merge = result.get(key), {"env": merged_env, "hints": merged_hints}.get(key, merged)
-        nested = isinstance(value, Mapping) and (isinstance(before, Mapping) or merge is not merged)
-        result[key] = merge(before or {}, value) if nested else value
-    return result
-
-
-def merged_env(env: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a game with changes; another scenario, or another partner or source, comes with options of its own."""
-    kept = dict(env)
-    if "scenario" in changes:
-        kept = {key: value for key, value in kept.items() if key == "id"}
-    for choice, its_options in (("partner", "partner_options"), ("contexts", "context_options")):
-        if choice in changes and changes[choice] != kept.get(choice):
-            kept.pop(its_options, None)
-    for key, value in changes.items():
-        before = kept.get(key)
-        kept[key] = {**before, **value} if isinstance(before, Mapping) and isinstance(value, Mapping) else value
-    return kept
-
-
-def merged_hints(hints: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Hint settings with changes; another provider comes with options of its own."""
-    kept = dict(hints)
-    if "mode" in changes and changes["mode"] != kept.get("mode"):
-        kept.pop("options", None)
-    return {**kept, **changes, "options": {**_options(kept), **_options(changes)}}
-
-
-def _options(hints: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options of a provider; none where they are left out, or left empty."""
-    given = hints.get("options")
-    if given is not None and not isinstance(given, Mapping):
-        raise InvalidOption(f"options: expected a mapping of settings, got {given!r}.")
-    return given or {}
 
 
 def as_mapping(settings: TrainSettings) -> dict[str, Any]:

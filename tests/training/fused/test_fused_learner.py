@@ -56,8 +56,14 @@ def test_a_run_repeats_itself(settings: Settings) -> None:
 
 @pytest.mark.parametrize(
     "hints",
-    [HintSettings(), RANDOM, HintSettings("random", k=2, hold_last=True, age=True), HintSettings("random", k=3)],
-    ids=["none", "random", "held with age", "every third"],
+    [
+        HintSettings(),
+        RANDOM,
+        HintSettings("random", k=2, hold_last=True, age=True),
+        HintSettings("random", k=3),
+        HintSettings("random", k=2, hold_last=True, dropout=0.4),
+    ],
+    ids=["none", "random", "held with age", "every third", "held with dropout"],
 )
 @pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=["ppo", "reinforce"])
 def test_stepping_from_python_is_the_same_as_inside(settings: Settings, hints: HintSettings) -> None:

@@ -27,7 +27,7 @@ from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import HINT_FEATURES
 from edgeworth.games.bargaining.hints import HintProvider
 from edgeworth.games.bargaining.legality import STATES_SHARE
-from edgeworth.games.bargaining.state import BASE_FEATURES, VIEW
+from edgeworth.games.bargaining.state import VIEW
 from edgeworth.runlog import find_checkpoint
 
 Situations = tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.int32]]
@@ -55,7 +55,7 @@ class Learned(PlaysNetwork):
     _feeds: list[HintFeed] = field(default_factory=list, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.hint is not None and self.network.shape.features == BASE_FEATURES:
+        if self.hint is not None and self.network.shape.features == self.network.shape.unhinted:
             raise InvalidOption(f"hint is {self.hint!r}, but the network in {self.checkpoint} was trained without inputs for hints.")
 
     @cached_property
@@ -69,7 +69,7 @@ class Learned(PlaysNetwork):
     def cadence(self) -> HintConfig:
         """When it asks for hints."""
         trained = self.network.facts["hints"]
-        with_age = self.network.shape.features > BASE_FEATURES + HINT_FEATURES
+        with_age = self.network.shape.features > self.network.shape.unhinted + HINT_FEATURES
         return HintConfig(trained["k"], trained["hold_last"], with_age)
 
     def check(self, batch: BargainingBatch) -> None:
@@ -102,12 +102,13 @@ class Learned(PlaysNetwork):
     def _situations(self, batch: BargainingBatch) -> Situations:
         """What the network reads; asks for the hints that are due, so once per move."""
         self.check(batch)
-        features = np.zeros((batch.size, self.network.shape.features), np.float32)
-        features[:, :BASE_FEATURES] = batch.features()
+        shape = self.network.shape
+        features = np.zeros((batch.size, shape.features), np.float32)
+        features[:, : shape.unhinted] = batch.features(memory=shape.remembers)
         if self.provider is not None:
             feed = self._feed(batch, self.provider)
             feed.ask()
-            features[:, BASE_FEATURES:] = feed.features
+            features[:, shape.unhinted :] = feed.features
         return features, batch.masks, batch.views[:, VIEW["counts"]]
 
     def _feed(self, batch: BargainingBatch, provider: HintProvider) -> HintFeed:

@@ -38,6 +38,8 @@ class Sizes(NamedTuple):
 
     seen: int
     """Features before they are read."""
+    unhinted: int
+    """Those before the features of a hint."""
     features: int
     """Inputs of the network."""
     reading: int
@@ -50,7 +52,8 @@ class Sizes(NamedTuple):
     @classmethod
     def of(cls, shape: PolicyShape) -> Sizes:
         """The sizes of a shape."""
-        return cls(shape.features, shape.inputs, READINGS.index(shape.reading), shape.hidden, shape.layers, shape.units, shape.heads)
+        seen, reading = (shape.features, shape.unhinted, shape.inputs), READINGS.index(shape.reading)
+        return cls(*seen, reading, shape.hidden, shape.layers, shape.units, shape.heads)
 
 
 class Scratch(NamedTuple):

@@ -4,7 +4,8 @@ Calling hats balls changes nothing in the game. A network that reads the types a
 every order; one that reads the most wanted type first learns it once, and what it asks for is put back to the types that it meant.
 
 A number such as 7 points of 10 is one input of a network that can bend it only smoothly. Spread over knots it is eleven: 1 at its own
-knot, 0 at all others, and two parts that add up to 1 for a number between knots. Units, the agent's points and the time left are spread.
+knot, 0 at all others, and two parts that add up to 1 for a number between knots. Units, the agent's points and the time left are spread;
+if the negotiation is remembered, also the units of every offer, with zeros at all knots where no offer was made.
 
 | reading | inputs |
 |---|---|
@@ -26,16 +27,17 @@ from edgeworth.agents.policy_layout import POINT_KNOTS, READINGS, TIME_KNOTS, Po
 from edgeworth.arithmetic import larger
 from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
 from edgeworth.games.bargaining.hint_features import SHARE_COLUMN
+from edgeworth.games.bargaining.history_features import MADE_COLUMN, PLACE_WIDTH
 from edgeworth.games.bargaining.state import BASE_FEATURES
 
 PLAIN, ORDERED, FINE = (READINGS.index(name) for name in ("plain", "ordered", "fine"))
 COUNTS, POINTS, PARTNER_POINTS, OFFER, TIME = 0, 3, 6, 14, 17
 """Where the base features hold the pool, both sides' points, what the partner offers, and the time left."""
-HINTED = BASE_FEATURES + SHARE_COLUMN
-"""Where a hint holds its share."""
 POINTS_FIRST = np.float32(64.0)
 """Makes points decide the order before counts, which differ by less than 1."""
 NOTHING, ONE = np.float32(0.0), np.float32(1.0)
+NO_KNOT = 2
+"""The first knot for an offer that was not made: so far from 0 that all its knots are zero."""
 
 
 @compiled_within
@@ -68,6 +70,14 @@ def spread(row: Array, number: Real, first: Int, knots: Int, begin: Int) -> None
         row[np.uint64(begin + knot)] = larger(NOTHING, ONE - abs(number - np.float32(first + knot)))
 
 
+@compiled_within
+def spread_offer(row: Array, place: Int, units: Int, begin: Int) -> None:
+    """Spread the units of a remembered offer over knots; zeros where there is none."""
+    first = 0 if row[np.uint64(place + MADE_COLUMN)] > NOTHING else NO_KNOT
+    for k in range(3):
+        spread(row, row[np.uint64(place + k)] * np.float32(units), first, units + 1, begin + k * (units + 1))
+
+
 @compiled_bare
 def read_row(row: Array, order: Array, sizes: Sizes) -> None:
     """Turn the features at the beginning of a row into the inputs of the network, in place, and note the order of the types."""
@@ -79,8 +89,10 @@ def read_row(row: Array, order: Array, sizes: Sizes) -> None:
     arrange(row, order, POINTS)
     arrange(row, order, PARTNER_POINTS)
     arrange(row, order, OFFER)
-    if sizes.seen > BASE_FEATURES:
-        arrange(row, order, HINTED)
+    for place in range(BASE_FEATURES, sizes.unhinted, PLACE_WIDTH):
+        arrange(row, order, place)
+    if sizes.seen > sizes.unhinted:
+        arrange(row, order, sizes.unhinted + SHARE_COLUMN)
     if sizes.reading == FINE:
         begin = sizes.seen
         for k in range(3):
@@ -90,6 +102,10 @@ def read_row(row: Array, order: Array, sizes: Sizes) -> None:
             spread(row, row[np.uint64(POINTS + k)] * np.float32(POINT_KNOTS - 1), 0, POINT_KNOTS, begin)
             begin += POINT_KNOTS
         spread(row, row[TIME] * np.float32(TIME_KNOTS), 1, TIME_KNOTS, begin)
+        begin += TIME_KNOTS
+        for place in range(BASE_FEATURES, sizes.unhinted, PLACE_WIDTH):
+            spread_offer(row, place, sizes.units, begin)
+            begin += 3 * (sizes.units + 1)
 
 
 @compiled_bare

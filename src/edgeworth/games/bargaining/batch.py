@@ -18,6 +18,7 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import EpisodeOver, IllegalAction, InvalidContext
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.contexts import ContextSource, ContextTable, largest_count
+from edgeworth.games.bargaining.history_features import HISTORY_FEATURES
 from edgeworth.games.bargaining.legality import EPISODE_IS_OVER, NOTHING_TO_AGREE_TO, RULES_BROKEN, UNKNOWN_ACT, legality
 from edgeworth.games.bargaining.moves import REWARD_PARTS, write_reward_parts
 from edgeworth.games.bargaining.partners.population import partner_of
@@ -231,10 +232,10 @@ class BargainingBatch:
         self.state[chosen] = part.state
         self.views[chosen], self.masks[chosen] = part.views, part.masks
 
-    def features(self, side: int = AGENT, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """The 18 base features of every episode."""
+    def features(self, side: int = AGENT, out: NDArray[np.float32] | None = None, memory: bool = False) -> NDArray[np.float32]:
+        """The 18 base features of every episode; with `memory`, also those of the negotiation so far (`history_features.py`)."""
         self._refuse_before_reset()
-        out = np.empty((self.size, BASE_FEATURES), np.float32) if out is None else out
+        out = np.empty((self.size, BASE_FEATURES + memory * HISTORY_FEATURES), np.float32) if out is None else out
         rules.features_batch(self.state, self.rules, side, out)
         return out
 

@@ -12,19 +12,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.compiled import Array, Flag, Int, compiled
+from edgeworth.compiled import Array, Flag, Int, Real, compiled
 from edgeworth.games.bargaining.legality import LEGAL_ACTS, STATES_SHARE
 from edgeworth.games.bargaining.state import COUNTS_AT, TURNS_AT
 from edgeworth.games.bargaining.vocabulary import (
     COUNT_LIMIT,
     HINT,
+    HINT_DROPOUT,
     ITEM_NAMES,
     PARTNER,
     PROPOSE,
     TURN_LIMIT,
     Act,
 )
-from edgeworth.seeding import draw, quarter_below
+from edgeworth.seeding import draw, quarter_below, unit
 
 HINT_FEATURES = 10
 """act 5, share over the pool 3, confidence 1, availability 1; all in [0, 1]."""
@@ -71,6 +72,20 @@ def find_due(views: Array, masks: Array, max_turns: Int, since: Array, k: Int, d
             asked &= np.int64(since[made] == 0)
         due[e] = asked == 1
         number += asked
+    return number
+
+
+@compiled
+def find_kept(state: Array, dropout: Real, due: Array, kept: Array) -> Int:
+    """Of the hints that are due, those of episodes that have hints at all; returns how many there are.
+
+    A `dropout` share of the episodes, drawn by their own randomness, has none.
+    """
+    number = np.int64(0)
+    for i in range(state.shape[0]):
+        e = np.uint64(i)
+        kept[e] = due[e] and unit(draw(state[e].key, 0, HINT_DROPOUT, 0)) >= dropout
+        number += np.int64(kept[e])
     return number
 
 

@@ -17,7 +17,8 @@ from edgeworth.games.bargaining.moves import move
 from edgeworth.games.bargaining.opening import begin_episode, open_negotiation, place_context
 from edgeworth.games.bargaining.partners.program import OUTSIDE
 from edgeworth.games.bargaining.partners.reply import partner_reply
-from edgeworth.games.bargaining.views import recall_view, write_features, write_history, write_view
+from edgeworth.games.bargaining.state import BASE_FEATURES
+from edgeworth.games.bargaining.views import recall_view, write_features, write_history, write_situation, write_view
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_ACT, AGENT_SHARE, INSIST, LOST_TURN, ONGOING, PARTNER
 
 ALL_LEGAL = -1
@@ -211,11 +212,11 @@ def view_batch(state: Array, rules: Array, side: Int, views: Array, masks: Array
 
 @compiled
 def features_batch(state: Array, rules: Array, side: Int, features: Array) -> None:
-    """The base features of every episode."""
+    """The base features of every episode; with more columns, also those of the negotiation so far."""
     r = rules[0]
     for i in range(state.shape[0]):
         e = np.uint64(i)
-        write_features(state[e], r, side, features[e])
+        write_situation(state[e], r, side, features.shape[1] > BASE_FEATURES, features[e])
 
 
 @compiled

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from edgeworth.arithmetic import larger
-from edgeworth.compiled import Array, Int, Real, Record, compiled
+from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled
+from edgeworth.games.bargaining.history_features import write_history_features
 from edgeworth.games.bargaining.state import (
+    BASE_FEATURES,
     COUNTS_AT,
     COUNTS_FEATURE,
     MY_MAXIMUM_AT,
@@ -95,3 +97,11 @@ def write_features(s: Record, r: Record, side: Int, features: Array) -> None:
     for act in range(5):
         features[PARTNER_ACT_FEATURE + act] = np.float32(1.0) if heard == act else np.float32(0.0)
     features[TURNS_FEATURE] = np.float32(r.max_turns - s.turn) / np.float32(r.max_turns)
+
+
+@compiled
+def write_situation(s: Record, r: Record, side: Int, remembers: Flag, features: Array) -> None:
+    """The base features of a side and, if it remembers, those of the negotiation so far behind them."""
+    write_features(s, r, side, features)
+    if remembers:
+        write_history_features(s, r, side, features, BASE_FEATURES)

@@ -91,5 +91,6 @@ UNSAID = -1
     AGENT_ACT,
     AGENT_SHARE,
     HINT,
-) = range(10)
+    HINT_DROPOUT,
+) = range(11)
 """What each random draw is for: the third part of its address (see `edgeworth.seeding`)."""

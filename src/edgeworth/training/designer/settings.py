@@ -16,7 +16,8 @@ from pydantic import Field
 from edgeworth.config import AuctionConfig, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.auction.population import population_names
-from edgeworth.training.settings import Count, Share, merged, plain
+from edgeworth.training.changes import merged
+from edgeworth.training.settings import Count, Share, plain
 from edgeworth.validation import between, build, settings
 
 Trainer = Literal["sft", "grpo"]

@@ -25,8 +25,8 @@ from edgeworth.agents.network.reading import read_row
 from edgeworth.compiled import Array, Int, Real, compiled_within
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.legality import write_mask
-from edgeworth.games.bargaining.state import EPISODE
-from edgeworth.games.bargaining.views import write_features
+from edgeworth.games.bargaining.state import BASE_FEATURES, EPISODE
+from edgeworth.games.bargaining.views import write_situation
 from edgeworth.games.bargaining.vocabulary import AGENT
 from edgeworth.training.fused.rollout import Game, play_slot
 from edgeworth.training.practice import Flags, Metrics, Practice, episode_metrics
@@ -76,7 +76,7 @@ def show_slot(game: Game, sizes: Sizes, seen: Seen, slot: Int) -> None:
     """Write what the network reads of a slot, what is legal there, and the numbers that will decide its move."""
     e = np.uint64(slot)
     s, row, order = game.state[e], seen.inputs[e], seen.orders[e]
-    write_features(s, game.rules[0], AGENT, row)
+    write_situation(s, game.rules[0], AGENT, sizes.unhinted > BASE_FEATURES, row)
     read_row(row, order, sizes)
     write_mask(s, AGENT, seen.legal[e])
     for k in range(3):

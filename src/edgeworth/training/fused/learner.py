@@ -22,10 +22,11 @@ from edgeworth.agents.network.products import use_one_thread
 from edgeworth.agents.policy_layout import PolicyShape, first_parameters
 from edgeworth.config import BargainingConfig
 from edgeworth.training.fused import loss, returns, rollout, update
+from edgeworth.training.fused.hint_state import HintState, draw_hints
 from edgeworth.training.fused.loss import Samples, Terms
 from edgeworth.training.fused.order import order_key
 from edgeworth.training.fused.returns import RunningBaseline
-from edgeworth.training.fused.rollout import EpisodeProgress, Game, HintState, RolloutBuffer
+from edgeworth.training.fused.rollout import EpisodeProgress, Game, RolloutBuffer
 from edgeworth.training.fused.update import Moments, Schedule, Workspace
 from edgeworth.training.learner import NO_HINTS, NegotiationLearner, not_finite, scheduled
 from edgeworth.training.practice import Metrics, State, episode_metrics
@@ -67,10 +68,10 @@ class FusedLearner(NegotiationLearner):
         self._sums = np.zeros(len(loss.SUMS))
         self.updates = 0
         random = hints.mode == "random" and not self._stepwise
-        self._hints = HintState.of(self.batch, self.practice.hint_features, hints.k, hints.hold_last, random)
+        self._hints = HintState.of(self.batch, self.practice.hint_features, hints.cadence, random)
         if random:
             self.practice.feed = None
-            rollout.draw_hints(self._game, self._hints)
+            draw_hints(self.batch.state, self.batch.rules[0], self._hints)
 
     @property
     def parameters(self) -> NDArray[np.float32]:

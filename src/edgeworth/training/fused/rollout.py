@@ -21,19 +21,13 @@ from edgeworth.agents.network.layers import TILE, NetworkArrays, Sizes, aligned_
 from edgeworth.agents.network.reading import read_row
 from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled_bare, compiled_within
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hint_features import (
-    HINT_FEATURES,
-    extend_features,
-    find_due,
-    moves_since_asking,
-    write_random_hints,
-)
 from edgeworth.games.bargaining.legality import write_mask
 from edgeworth.games.bargaining.opening import begin_episode
 from edgeworth.games.bargaining.rules import step_episode
-from edgeworth.games.bargaining.state import BASE_FEATURES, TURNS_AT
-from edgeworth.games.bargaining.views import write_features
+from edgeworth.games.bargaining.state import BASE_FEATURES
+from edgeworth.games.bargaining.views import write_situation
 from edgeworth.games.bargaining.vocabulary import AGENT, AGENT_AGREED, BUDGET, ONGOING, SELECTIONS_MATCHED
+from edgeworth.training.fused.hint_state import HintState, draw_hints
 
 EPISODES, REWARD, MAXIMUM, DEALS, TURNS = range(5)
 """The columns of `EpisodeProgress.totals`, over the episodes that have ended."""
@@ -122,55 +116,6 @@ class EpisodeProgress(NamedTuple):
         return cls(returns, moves, np.zeros(len(moves), np.bool_), np.zeros(5))
 
 
-class HintState(NamedTuple):
-    """The hints in force, and what random ones need to be drawn in compiled code."""
-
-    features: NDArray[np.float32]
-    """(slots, 0, 10 or 11)."""
-    views: NDArray[np.int32]
-    masks: NDArray[np.int8]
-    since: NDArray[np.int64]
-    due: NDArray[np.bool_]
-    given: NDArray[np.float32]
-    k: int
-    holds: bool
-    drawn: NDArray[np.int64]
-    """How many random hints were drawn here, one number."""
-    random: bool
-    """Whether random hints are drawn here; otherwise the learner writes `features`, or there are none."""
-
-    @classmethod
-    def of(cls, batch: BargainingBatch, features: NDArray[np.float32], k: int, holds: bool, random: bool) -> HintState:
-        """The hints of a batch; their features stay where they are."""
-        return cls(
-            features,
-            np.zeros_like(batch.views),
-            np.zeros_like(batch.masks),
-            moves_since_asking(k),
-            np.zeros(batch.size, np.bool_),
-            aligned_zeros((batch.size, HINT_FEATURES)),
-            k,
-            holds,
-            np.zeros(1, np.int64),
-            random,
-        )
-
-
-@compiled_bare
-def draw_hints(game: Game, hints: HintState) -> None:
-    """Random hints for the episodes that are due one now."""
-    r = game.rules[0]
-    for i in range(game.state.shape[0]):
-        e = np.uint64(i)
-        hints.views[e, TURNS_AT] = r.max_turns - game.state[e].turn
-        write_mask(game.state[e], AGENT, hints.masks[e])
-    hints.drawn[0] += find_due(hints.views, hints.masks, r.max_turns, hints.since, hints.k, hints.due)
-    write_random_hints(game.state, hints.due, hints.given)
-    extend_features(
-        hints.views, hints.masks, r.max_turns, hints.since, hints.k, hints.holds, hints.due, hints.given, hints.features, hints.features
-    )
-
-
 @compiled_bare
 def observe(game: Game, sizes: Sizes, buffer: RolloutBuffer, hints: HintState, step: Int) -> None:
     """Write what the network reads of every slot from the side that is to move, and what is legal there."""
@@ -180,9 +125,9 @@ def observe(game: Game, sizes: Sizes, buffer: RolloutBuffer, hints: HintState, s
         s = game.state[e]
         side = (np.int64(s.opener) + np.int64(s.turn)) % 2
         buffer.sides[row] = side
-        write_features(s, game.rules[0], side, buffer.features[row])
+        write_situation(s, game.rules[0], side, sizes.unhinted > BASE_FEATURES, buffer.features[row])
         for column in range(hints.features.shape[1]):
-            buffer.features[row, np.uint64(BASE_FEATURES + column)] = hints.features[e, np.uint64(column)]
+            buffer.features[row, np.uint64(sizes.unhinted + column)] = hints.features[e, np.uint64(column)]
         read_row(buffer.features[row], buffer.orders[row], sizes)
         write_mask(s, side, hints.masks[e])
         buffer.legal[row, 0] = legal_acts(hints.masks[e])
@@ -292,5 +237,5 @@ def play(
             return step
         playing = advance(game, buffer, progress, scale, step, whole and step >= steps - 1)
         if hints.random:
-            draw_hints(game, hints)
+            draw_hints(game.state, game.rules[0], hints)
         step += 1

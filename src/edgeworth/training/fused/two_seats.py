@@ -22,7 +22,8 @@ from edgeworth.games.bargaining.opening import begin_episode
 from edgeworth.games.bargaining.rules import charged_move
 from edgeworth.games.bargaining.vocabulary import ONGOING, PARTNER_CHOICE
 from edgeworth.seeding import below, draw, unit
-from edgeworth.training.fused.rollout import EpisodeProgress, Game, HintState, RolloutBuffer, asked_of, count_ended, decide, observe
+from edgeworth.training.fused.hint_state import HintState
+from edgeworth.training.fused.rollout import EpisodeProgress, Game, RolloutBuffer, asked_of, count_ended, decide, observe
 
 ITSELF = -1
 """The opponent's number where the present network plays both sides."""
