@@ -122,7 +122,7 @@ clean:  ## remove the environment, caches and compiled rules
 
 $(STAMP): pyproject.toml
 	@echo "edgeworth: setting up $(VENV) (first time: some minutes)."
-	@$(PYTHON) -c 'import sys; sys.exit("edgeworth: Python 3.11 or 3.12 is needed, this is " + sys.version.split()[0]) if not (3, 11) <= sys.version_info < (3, 13) else None'
+	@$(PYTHON) -c 'import sys; sys.exit("edgeworth: Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0]) if not (3, 11) <= sys.version_info < (3, 14) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@

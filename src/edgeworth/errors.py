@@ -161,19 +161,15 @@ class MissingExtra(EdgeworthError, ImportError):
 
 
 def _requirements(extra: str) -> str:
-    """The packages of an extra for a shell, other extras among them resolved; wherever this package came from, pip can install these."""
-    wanted: list[str] = [extra]
-    found: list[str] = []
+    """The packages of an extra for a shell, each with the platforms it is for; wherever this package came from, pip can install these."""
     try:
-        for name in wanted:
-            for line in requires("edgeworth") or ():
-                requirement, _, condition = line.partition(";")
-                if f"extra == '{name}'" in condition.replace('"', "'"):
-                    inner = re.fullmatch(r"edgeworth\[(.+)\]", requirement.strip())
-                    (wanted if inner else found).append(inner[1] if inner else requirement.strip())
+        declared = [line.replace("'", '"').partition(";") for line in requires("edgeworth") or ()]
     except PackageNotFoundError:  # run from source, without an installation
-        pass
-    return " ".join(f"'{requirement}'" for requirement in dict.fromkeys(found)) or f"'edgeworth[{extra}]'"
+        declared = []
+    wanted = f'extra == "{extra}"'
+    found = [(name.strip(), condition.partition(wanted)[0]) for name, _, condition in declared if wanted in condition]
+    platforms = [(name, re.sub(r"[()]|\s+and\s*$", "", platform).strip()) for name, platform in found]
+    return " ".join(f"'{name}; {platform}'" if platform else f"'{name}'" for name, platform in platforms) or f"'edgeworth[{extra}]'"
 
 
 class FallbackUsed(UserWarning):

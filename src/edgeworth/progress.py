@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int], None]
@@ -12,5 +13,13 @@ def silent(what: str, done: int, total: int) -> None:
     """Progress that nobody watches; the default."""
 
 
-ON_COMPILING: list[Callable[[], object]] = []
-"""Called once, when something is compiled that no cache holds: the first use takes a while, and a command says so."""
+COMPILING = "Compiling the rules of the games: this takes up to two minutes, and once."
+
+
+def _log_compiling() -> None:
+    """Log a warning, which Python shows unless a program sets up its logging otherwise."""
+    logging.getLogger("edgeworth").warning(COMPILING)
+
+
+ON_COMPILING: list[Callable[[], object]] = [_log_compiling]
+"""Called once, when something is compiled that no cache holds: the first use takes a while, and somebody should say so."""

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from edgeworth import __version__, catalog
 from edgeworth.cli.console import complain, say
 from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
-from edgeworth.progress import ON_COMPILING
+from edgeworth.progress import COMPILING, ON_COMPILING
 
 COMMANDS = {
     "play": ("play:play", "Negotiate against a partner in the terminal."),
@@ -53,7 +53,6 @@ COMMANDS = {
 ALIASES = {"designers": "designer"}
 """Other names of commands."""
 
-COMPILING = "Compiling the rules of the games: this takes up to two minutes, and once."
 STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
 
 
