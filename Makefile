@@ -8,7 +8,7 @@ WARM := $(VENV)/.rules-compiled
 PORT ?= 8765
 PROCESSES ?= 2
 
-.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play policy-designer designer-evaluation designers scales docs clean
+.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play policy-designer designer-evaluation designers scales docs notebooks clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -114,6 +114,10 @@ docs: $(STAMP)  ## regenerate docs/cli.md, the tables from results/, and the fig
 	@$(BIN)/python docs/write_cli.py
 	@$(BIN)/python docs/write_tables.py
 	@$(BIN)/python docs/write_architecture.py
+
+notebooks: $(STAMP)  ## turn every example into a notebook in examples/notebooks/
+	@for example in examples/*.py; do $(BIN)/jupytext --quiet --to ipynb --output examples/notebooks/$$(basename $$example .py).ipynb $$example; done
+	@echo "edgeworth: wrote examples/notebooks/; start Jupyter in examples/, so that they find each other."
 
 clean:  ## remove the environment, caches and compiled rules
 	@echo "edgeworth: removing .venv, caches and compiled rules."

@@ -2,6 +2,7 @@
 
 Each table maps a name that users write to `"module:Class"`. Nothing is imported until it is asked for, and typos get a suggestion. A new
 partner, context source, negotiator, hint provider or designer is one file and one line here; `tests/contract/` runs over these tables.
+What lives outside the package joins them with `register`.
 """
 
 from __future__ import annotations
@@ -160,6 +161,14 @@ def resolve(kind: str, name: str) -> Any:
     if not isinstance(name, str) or name not in table:
         raise UnknownName(kind, name, table)
     return load(table[name])
+
+
+def register(kind: str, name: str, target: str) -> None:
+    """Give a class of your own a name for this process: `register("partner", "patient", "my_module:Patient")`."""
+    table = _table(kind)
+    if table.get(name, target) != target:
+        raise InvalidOption(f"The {kind} {name!r} exists already, as {table[name]}; choose another name.")
+    table[name] = target
 
 
 def load(target: str) -> Any:

@@ -55,3 +55,12 @@ def test_the_registered_environments_are_those_of_the_catalog() -> None:
     for name, single in catalog.ENVIRONMENTS.items():
         spec = gymnasium.spec(name)
         assert (spec.entry_point, spec.vector_entry_point) == (single, catalog.VECTOR_ENVIRONMENTS[name])
+
+
+def test_a_class_of_ones_own_gets_a_name_that_no_other_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "TABLES", {"partner": dict(catalog.TABLES["partner"])})
+    catalog.register("partner", "mine", "edgeworth.games.bargaining.partners.heuristic:Heuristic")
+    assert catalog.resolve("partner", "mine") is catalog.resolve("partner", "heuristic") and "mine" in catalog.names("partner")
+    catalog.register("partner", "mine", "edgeworth.games.bargaining.partners.heuristic:Heuristic")
+    with pytest.raises(InvalidOption, match="The partner 'random' exists already, as edgeworth"):
+        catalog.register("partner", "random", "somewhere:Else")
