@@ -4,7 +4,7 @@
 #   docker build -t edgeworth .                                          with OpenEnv
 #   docker build -t edgeworth --build-arg OPENENV=0 .                    300 MB less; sockets and /mcp still work
 #   docker build -t edgeworth --build-arg TORCH=1 .                      with torch, for learned agents and models
-#   docker run -p 8000:8000 -e EDGEWORTH_TOKENS=alice:SECRET -v edgeworth:/data edgeworth
+#   docker run -p 127.0.0.1:8000:8000 -e EDGEWORTH_TOKENS=alice:SECRET -v edgeworth:/data edgeworth --behind-proxy
 #   docker run -p 127.0.0.1:8000:8000 edgeworth --insecure               for this machine only, without tokens
 ARG PYTHON=3.11.14-slim-bookworm
 
@@ -49,5 +49,5 @@ EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
 STOPSIGNAL SIGTERM
-# The server listens on a public address, so it needs tokens (EDGEWORTH_TOKENS), or --insecure after the image's name.
+# The server listens on a public address, so it needs tokens (EDGEWORTH_TOKENS) and --behind-proxy after the image's name, or --insecure.
 ENTRYPOINT ["edgeworth", "serve", "--host", "0.0.0.0", "--port", "8000"]

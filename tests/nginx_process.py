@@ -17,8 +17,8 @@ NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr
 MAIN = """
 {user}daemon off;
 pid {folder}/pid;
-error_log stderr;
-events {{}}
+error_log {folder}/error.log;
+events {{ worker_connections 8192; }}
 http {{
     access_log off;
     client_body_temp_path {folder}/body;
@@ -37,7 +37,7 @@ def nginx_with(folder: Path, configuration: str, ready: str) -> Iterator[None]:
     assert NGINX is not None
     (folder / "edgeworth.conf").write_text(configuration, encoding="utf-8")
     (folder / "main.conf").write_text(MAIN.format(folder=folder, user="user root;\n" if os.getuid() == 0 else ""), encoding="utf-8")
-    process = subprocess.Popen([NGINX, "-p", str(folder), "-c", str(folder / "main.conf")], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([NGINX, "-p", str(folder), "-c", str(folder / "main.conf")], stderr=subprocess.DEVNULL)
     try:
         until = time.monotonic() + 20.0
         while time.monotonic() < until and process.poll() is None:
@@ -47,7 +47,7 @@ def nginx_with(folder: Path, configuration: str, ready: str) -> Iterator[None]:
             time.sleep(0.05)
         else:
             process.kill()
-            pytest.fail(f"nginx did not start: {process.communicate()[1]}")
+            pytest.fail(f"nginx did not start: {(folder / 'error.log').read_text(encoding='utf-8')}")
         yield
     finally:
         process.terminate()

@@ -168,11 +168,12 @@ def test_an_application_without_settings_goes_by_the_environment(tmp_path: Path,
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "lab.example"])
-def test_an_address_that_others_reach_needs_tokens_or_a_word(host: str) -> None:
-    with pytest.raises(InvalidOption, match="--insecure"):
-        ServerSettings(host=host)
+def test_an_address_that_others_reach_needs_tokens_and_a_proxy_or_a_word(host: str) -> None:
+    for changes, said in (({}, "tokens"), ({"behind_proxy": True}, "tokens"), ({"tokens": TOKENS}, "--behind-proxy")):
+        with pytest.raises(InvalidOption, match=f"{said}.*--insecure"):
+            ServerSettings(host=host, **changes)
     assert ServerSettings(host=host, insecure=True).host == host
-    assert ServerSettings(host=host, tokens=TOKENS).host == host
+    assert ServerSettings(host=host, tokens=TOKENS, behind_proxy=True).host == host
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.9", "::1", "localhost"])

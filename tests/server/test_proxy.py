@@ -34,14 +34,16 @@ FIGURE = bytes(range(250)) * 24_000
 """Six megabytes: more than the kernel buffers for a client that does not read."""
 MANY = 200
 """Answers of about a hundred kilobytes each: more than all buffers between here and there hold."""
+UPGRADE = b"upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 SLOW_SENDERS = {
     "silent": (b"", b""),
     "headers": (b"GET /health HTTP/1.1\r\nhost: localhost\r\nx: ", b"a"),
     "headers of a second request": (b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nGET /health HTTP/1.1\r\nx: ", b"a"),
     "body": (POST + b'content-length: 100\r\n\r\n{"session_id"', b""),
+    "a byte after an answer": (b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nG", b""),
+    "a socket with a body": (b"GET /ws HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n" + UPGRADE + b"\r\n", b""),
 }
 """What a client sends at once, and then every half second."""
-UPGRADE = b"upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 EPISODE = 1_000
 """Steps of about five kilobytes each."""
 

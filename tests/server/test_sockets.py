@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,8 @@ def test_a_step_that_the_store_did_not_take_is_refused_and_has_not_happened(serv
 def test_a_session_that_has_just_expired_is_not_stepped(served: Served) -> None:
     sessions, line = served[0].config.loaded_app.state.sessions, Line(served[1])
     line.say(RESET, STEP)
-    assert len(sessions.store.expire(0.0)) == 1
+    ((name, generation),) = sessions.store.idle(now := time.time() + 1.0)
+    assert sessions.store.expire(name, generation, now)
     first, second = line.say(STEP, STEP)
     assert [reply["data"]["reason"] for reply in (first, second)] == ["unknown_session", "unknown_session"]
 

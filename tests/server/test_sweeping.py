@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import time
 from pathlib import Path
@@ -11,8 +12,10 @@ from fastapi.testclient import TestClient
 
 from edgeworth.server.app import create_app
 from edgeworth.server.live import GAMES, Live, open_live
-from edgeworth.server.openings import Opening
+from edgeworth.server.openings import Opening, opening_of
+from edgeworth.server.sessions import SWEEP_PAUSE_SECONDS, Sessions
 from edgeworth.server.settings import SessionLimits
+from edgeworth.server.store import Store
 from running_servers import MECHANISM, client_of, settings_in
 
 
@@ -29,6 +32,58 @@ def test_idle_sessions_expire_and_the_others_stay(tmp_path: Path) -> None:
         assert names == ["busy"]
         answer = client.post("/step", json={"session_id": "idle", "action": MECHANISM})
         assert answer.status_code == 404 and answer.json()["code"] == "unknown_session"
+
+
+def filled(folder: Path, sessions: int, steps: int) -> Store:
+    """A store with idle sessions, and one called `busy`."""
+    store = Store(f"sqlite:///{folder / 'sessions.sqlite'}")
+    for k in range(sessions):
+        assert store.bring(f"idle{k}", "local", opening_of("auction", {}, k), [({"padding": "x" * 500}, False)] * steps)
+    with store.database.writing() as cursor:
+        cursor.execute("UPDATE edgeworth_openings SET created = 0.0")
+        cursor.execute("UPDATE edgeworth_log SET written = 0.0")
+    return store
+
+
+def test_requests_are_served_between_the_sessions_that_a_sweep_deletes(tmp_path: Path) -> None:
+    store = filled(tmp_path, 30, 100)
+    sessions, left = Sessions(store), []
+
+    async def play() -> int:
+        await sessions.open("local", "auction", {"episode_length": 1_000}, 1, "busy")
+        sweep = asyncio.create_task(sessions.expire())
+        while not sweep.done():
+            await sessions.step("local", "busy", MECHANISM)
+            left.append(store.count("")[0])
+            await asyncio.sleep(SWEEP_PAUSE_SECONDS / 4)
+        return await sweep
+
+    assert asyncio.run(play()) == 30
+    assert set(left) >= set(range(2, 31)), "some sessions were deleted together"
+    store.close()
+
+
+def test_a_sweep_gives_the_space_back(tmp_path: Path) -> None:
+    store = filled(tmp_path, 20, 200)
+    pages = store.database.row("PRAGMA page_count")[0]
+    assert asyncio.run(Sessions(store).expire()) == 20
+    assert store.database.row("PRAGMA page_count")[0] < pages / 10 and store.database.row("PRAGMA freelist_count")[0] == 0
+    store.close()
+
+
+@pytest.mark.parametrize("jump", [86_400.0, -86_400.0])
+def test_a_clock_that_jumps_a_day_deletes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
+    store, now = filled(tmp_path, 1, 1), time.time
+    sessions = Sessions(store, SessionLimits(idle_seconds=3_600.0))
+
+    async def sweep() -> int:
+        await sessions.open("local", "auction", {}, 1, "used")
+        monkeypatch.setattr("time.time", lambda: now() + jump)
+        return await sessions.expire()
+
+    assert asyncio.run(sweep()) == 1  # the other session, which really is old
+    assert [session.id for session in store.owned("local")] == ["used"]
+    store.close()
 
 
 def test_a_sweep_that_fails_does_not_end_the_sweeping(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def test_only_our_presets_in_bounded_sizes_are_trained(tmp_path: Path, changes: 
     [
         {"tokens": (("alice", "a-token"),)},
         {"insecure": True},
+        {"behind_proxy": True},
         {"host": "0.0.0.0", "insecure": True},
         {"root_path": "/lab"},
         {"hosts": ("lab",)},

@@ -35,7 +35,8 @@ def serve_command(
     tokens_file: Annotated[
         Path | None, typer.Option(help="One owner:token a line; otherwise EDGEWORTH_TOKENS=owner:token,… or EDGEWORTH_TOKENS=@FILE.")
     ] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Allow everybody who can reach the address.")] = False,
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front limits connections and slow clients.")] = False,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Serve others without tokens, or without a proxy in front.")] = False,
     host_name: Annotated[list[str] | None, typer.Option(help="Another host name of this machine, besides localhost.")] = None,
     origin: Annotated[
         list[str] | None, typer.Option(help="Pages that may use the server from a browser, e.g. https://example.org.")
@@ -59,7 +60,7 @@ def serve_command(
 
     Example: edgeworth serve --port 8765
 
-    Example: EDGEWORTH_TOKENS=alice:SECRET edgeworth serve --host 0.0.0.0 --workers 4 --store postgresql://lab@db/edgeworth
+    Example: EDGEWORTH_TOKENS=alice:SECRET edgeworth serve --behind-proxy --workers 4 --store postgresql://lab@db/edgeworth
     """
     try:
         from edgeworth.server.serving import serve
@@ -77,6 +78,7 @@ def serve_command(
         workers=workers,
         tokens=tokens_in(tokens_file) if tokens_file is not None else tokens_of_environment(),
         insecure=insecure,
+        behind_proxy=behind_proxy,
         hosts=tuple(host_name or ()),
         origins=tuple(origin or ()),
         root_path=root_path,

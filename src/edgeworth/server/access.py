@@ -18,7 +18,7 @@ import re
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from edgeworth.server.limits import Rate
-from edgeworth.server.refusals import Refused, refusal_response
+from edgeworth.server.refusals import Refused, has_body, refusal_response
 from edgeworth.server.settings import LOCAL, ServerSettings
 
 OPEN = frozenset({"", "/", "/health", "/ready"})
@@ -89,9 +89,12 @@ class Access:
             return await self.app(scope, receive, send)
         if self.settings.root_path:
             scope["root_path"] = self.settings.root_path  # for the router, and for links in the API's description
+        length = sum(len(name) + len(value) for name, value in scope["headers"])
         sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in USED_HEADERS}
         host, origin = sent.get(b"host", ""), sent.get(b"origin")
         try:
+            if length > self.settings.limits.header_bytes:
+                raise self._too_long(length)
             if self.checks_client:
                 self._check_client(scope.get("client"))
             self._check_host(host)
@@ -124,6 +127,10 @@ class Access:
         message = f"More than {self.failures.rate:g} requests a second without a good token came from this address."
         return Refused(429, "too_many_failures", message, "Send a good token, or wait as long as Retry-After says.", retry_after=wait)
 
+    def _too_long(self, length: int) -> Refused:
+        message = f"The headers have {length} bytes; at most {self.settings.limits.header_bytes} are taken."
+        return Refused(431, "headers_too_long", message, "Send shorter ones.")
+
     def _check_client(self, client: tuple[str, int] | None) -> None:
         if client is not None and is_elsewhere(client[0]):
             message = f"This server has no tokens, so that it serves its own machine only; the request came from {client[0]}."
@@ -153,7 +160,7 @@ def _check_query(scope: Scope) -> None:
 async def _refuse(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
     scope.setdefault("state", {})["code"] = refused.code
     if scope["type"] == "http":
-        return await refusal_response(refused)(scope, receive, send)
+        return await refusal_response(refused, close=has_body(scope))(scope, receive, send)
     await receive()  # the request for the connection
     code = REFUSED_SOCKET if refused.retry_after is None else LATER_SOCKET
     await send({"type": "websocket.close", "code": code, "reason": refused.message})

@@ -27,6 +27,8 @@ BUSY_SECONDS = 10
 CONNECT_SECONDS = 10
 PAGES_BETWEEN_CHECKPOINTS = 4_000
 """SQLite's log may grow to 16 MB before it is copied into the file, which costs a few milliseconds each time."""
+PAGES_AT_ONCE = 256
+"""Free pages that are given back in one transaction: a megabyte, which takes a few milliseconds."""
 BACKENDS = ("sqlite", "postgresql")
 EXPECTED = "sqlite:///folder/file.sqlite or postgresql://user:password@host/database"
 TABLES_LOCK = 0x45444745
@@ -45,6 +47,10 @@ class Cursor:
         """Carry out a statement; the driver's cursor, to fetch from or to count rows by."""
         self._cursor.execute(for_postgresql(statement) if self._server else statement, values or {})
         return self._cursor
+
+    def run(self, statement: str) -> None:
+        """Carry out a statement of SQLite's to its end, where `execute` would take its first step only."""
+        self._cursor.executescript(statement)
 
 
 class Database:
@@ -118,6 +124,14 @@ class Database:
             if self.server:
                 cursor.execute("SELECT pg_advisory_xact_lock(:lock)", {"lock": TABLES_LOCK})
             yield cursor
+
+    def give_pages_back(self) -> bool:
+        """Give some of SQLite's free pages back to the file system, in one short transaction; whether there are more."""
+        free = 0 if self.server else int(self.row("PRAGMA freelist_count")[0])
+        if free:
+            with self._cursor() as cursor:
+                cursor.run(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
+        return free > PAGES_AT_ONCE
 
     def close(self) -> None:
         """Close all connections."""

@@ -1,7 +1,8 @@
 """Limits on requests: the middleware in front of the routes.
 
-A body is read within a time and a length, and refused if it is not plain JSON: text that is not UTF-8, numbers that JSON does not have
-(NaN, Infinity), integers beyond 64 bits, deep nesting. The requests in progress and the requests a second of each owner are limited too.
+A body has a stated length. It is read within a time and a length, and refused if it is not plain JSON: text that is not UTF-8, numbers
+that JSON does not have (NaN, Infinity), integers beyond 64 bits, deep nesting. The requests in progress and the requests a second of each
+owner are limited too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import orjson
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from edgeworth.server.refusals import Refused, refusal_response
+from edgeworth.server.refusals import Refused, has_body, refusal_response
 from edgeworth.server.settings import RequestLimits
 
 LONG_NUMBER = re.compile(rb"\d{19}")
@@ -91,6 +92,7 @@ class Guard:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         self.in_progress += 1
+        body: bytes | None = None
         try:
             try:
                 if not scope["state"].get("probe"):
@@ -100,7 +102,7 @@ class Guard:
                     decoded(body, self.limits.depth)
             except Refused as refused:
                 scope["state"]["code"] = refused.code
-                return await refusal_response(refused)(scope, receive, send)
+                return await refusal_response(refused, close=body is None and has_body(scope))(scope, receive, send)
             await self.app(scope, _replayed(body, receive), send)
         finally:
             self.in_progress -= 1
@@ -113,6 +115,9 @@ class Guard:
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         headers = Headers(scope=scope)
         length, kind = headers.get("content-length", ""), headers.get("content-type")
+        if "transfer-encoding" in headers:  # trailers may follow the chunks without end, and uvicorn keeps them all
+            said = "The body came in chunks, without a stated length."
+            raise Refused(411, "length_required", said, "Send it with a Content-Length header, or through a proxy.", "content-length")
         if length.isdigit() and int(length[:20]) > self.limits.body_bytes:
             raise self._too_long(length[:20])
         chunks, size = [], 0

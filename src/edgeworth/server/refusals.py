@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from edgeworth.errors import (
     EdgeworthError,
@@ -40,18 +41,21 @@ DESCRIPTIONS = {
     404: "Not there, or not yours.",
     405: "Another method is expected.",
     408: "The request came too slowly.",
+    411: "The body has no stated length.",
     409: "Another step came first, the name is taken, the episode is over, or the session is of other rules or unreadable.",
     413: "The body is too long.",
     415: "The body is not JSON.",
     422: "A field has the wrong type or value, or an action breaks a rule.",
     429: "Too many requests or sessions of one owner.",
+    431: "The headers are too long.",
     500: "A fault of the server; the log has it under `request_id`.",
     501: "Not installed on this server.",
     502: "The designer or hint provider failed.",
     503: "Too busy, draining, or not available now.",
     504: "Not answered in time.",
 }
-EVERYWHERE = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
+BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
+EVERYWHERE = (400, 401, 403, 408, 411, 413, 415, 422, 429, 431, 500, 503)
 """Statuses that any route may answer with."""
 
 
@@ -101,17 +105,22 @@ class Json(Response):
         return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def refusal_response(refused: Refused, request_id: str | None = None) -> Json:
-    """A refusal as an HTTP response."""
+def refusal_response(refused: Refused, request_id: str | None = None, close: bool = False) -> Json:
+    """A refusal as an HTTP response; `close` ends the connection, as where a body would follow that nobody reads."""
     body = refused.body() if request_id is None else {**refused.body(), "request_id": request_id}
     headers = {} if refused.retry_after is None else {"retry-after": str(refused.retry_after)}
     if "allow" in refused.facts:
         headers["allow"] = refused.facts["allow"]
     if refused.status == 401:
         headers["www-authenticate"] = "Bearer"
-    if refused.status in (408, 413):
+    if close:
         headers["connection"] = "close"
     return Json(body, refused.status, headers)
+
+
+def has_body(scope: Scope) -> bool:
+    """Whether a request comes with a body, of a stated length or in chunks."""
+    return any(name in BODY_HEADERS and value != b"0" for name, value in scope["headers"])
 
 
 def unknown_session(session_id: str) -> Refused:

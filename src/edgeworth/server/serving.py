@@ -67,7 +67,7 @@ def uvicorn_config(settings: ServerSettings) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=settings.behind_proxy,
         backlog=BACKLOG,
         limit_concurrency=limits.connections,
         timeout_keep_alive=limits.keep_alive_seconds,

@@ -8,7 +8,9 @@ resulting state.
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
+import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -28,6 +30,8 @@ from edgeworth.server.store import GroupCommit, Line, Store, Stored
 Result = TypeVar("Result")
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 """The name of a session."""
+SWEEP_PAUSE_SECONDS = 0.02
+"""Between the deletions of two idle sessions, each of which takes a few milliseconds."""
 
 
 @dataclass
@@ -49,6 +53,7 @@ class Sessions:
         """A session is used under its lock, so that it is never seen in the middle of a step or of a replay."""
         self._stepping: set[str] = set()
         self._commit = GroupCommit(store)
+        self._started = time.time() - time.monotonic()
         self.on_step: Callable[[str], None] = lambda game: None
         """Called with the game of every step that is in the log."""
 
@@ -197,11 +202,18 @@ class Sessions:
             await self._asked(lambda: self.store.forget(session_id, stored.generation))
 
     async def expire(self) -> int:
-        """Delete what has been idle for too long."""
-        names = await asyncio.to_thread(self.store.expire, self.limits.idle_seconds)
-        for name in names:
-            self._held.pop(name, None)
-        return len(names)
+        """Delete what has been idle for too long, one session at a time, with pauses in which requests are served."""
+        before, gone = self._clock() - self.limits.idle_seconds, 0
+        for name, generation in await asyncio.to_thread(self.store.idle, before):
+            if await self._asked(functools.partial(self.store.expire, name, generation, before)):
+                self._held.pop(name, None)
+                gone += 1
+            await asyncio.sleep(SWEEP_PAUSE_SECONDS)
+        return gone
+
+    def _clock(self) -> float:
+        """The time, by a clock that does not jump: set once, when this worker started."""
+        return self._started + time.monotonic()
 
     async def _asked(self, question: Callable[[], Result]) -> Result:
         """Ask the store: directly where it is a local file, in a thread where it is reached over a network."""

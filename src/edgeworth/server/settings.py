@@ -32,6 +32,8 @@ TOKEN = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 class RequestLimits:
     """Limits on a single request, on one owner, and on all requests of a worker together."""
 
+    header_bytes: int = 65_536
+    """The names and values of all headers together."""
     body_bytes: int = 262_144
     """The longest body."""
     depth: int = 24
@@ -105,7 +107,10 @@ class ServerSettings:
     tokens: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Owners and their tokens; without any, every client is the owner `local`."""
     insecure: bool = False
-    """Serve without tokens on an address that others can reach."""
+    """Serve on an address that others can reach without tokens, or without a proxy in front."""
+    behind_proxy: bool = False
+    """A proxy is in front, which limits connections and slow clients. What it says of the client's address and protocol is believed if it
+    is on this machine, or if uvicorn's variable FORWARDED_ALLOW_IPS names its address."""
     hosts: tuple[str, ...] = ()
     """Host names besides localhost that a server without tokens answers to."""
     origins: tuple[str, ...] = ()
@@ -147,10 +152,20 @@ class ServerSettings:
                 raise InvalidOption(f"The origin is {origin!r}; expected a scheme and a host, such as https://example.org.")
         if not ROOT_PATH.fullmatch(self.root_path):
             raise InvalidOption(f"The root path is {self.root_path!r}; expected one such as /lab, without a slash at its end.")
-        if not (self.tokens or self.insecure or is_loopback(self.host)):
+        if not (self.insecure or is_loopback(self.host)):
+            self._check_public()
+
+    def _check_public(self) -> None:
+        """Refuse an address that others can reach without tokens or without a proxy."""
+        if not self.tokens:
             raise InvalidOption(
                 f"Serving on {self.host} would allow everybody who can reach it. Give tokens (EDGEWORTH_TOKENS or --tokens-file), "
                 "bind 127.0.0.1, or add --insecure."
+            )
+        if not self.behind_proxy:
+            raise InvalidOption(
+                f"Serving on {self.host} lets anybody who can reach it hold connections open, without a token. Put a proxy in front "
+                "(docs/server.md has a configuration) and add --behind-proxy, bind 127.0.0.1, or add --insecure."
             )
 
     @property

@@ -186,15 +186,18 @@ class Store:
         with self.database.writing() as cursor:
             return _forget(cursor, session_id, generation)
 
-    def expire(self, seconds: float) -> list[str]:
-        """Delete the sessions that were not touched for so long; their names."""
-        before = time.time() - seconds
+    def idle(self, before: float) -> list[tuple[str, str]]:
+        """Names and generations of sessions that were not touched since then; at most a thousand."""
+        return [(name, generation) for name, generation in self.database.rows(IDLE, {"before": before})]
+
+    def expire(self, session_id: str, generation: str, before: float) -> bool:
+        """Delete a session, unless it was touched since then, and give its space back."""
         with self.database.writing() as cursor:
-            idle = cursor.execute(IDLE, {"before": before}).fetchall()
             if not self.local:
-                for name, _ in idle:
-                    cursor.execute(TAKE, {"id": name})
-            return [name for name, generation in idle if _forget(cursor, name, generation, before)]
+                cursor.execute(TAKE, {"id": session_id})
+            gone = _forget(cursor, session_id, generation, before)
+        self.database.give_pages_back()
+        return gone
 
     def check(self) -> None:
         """Open, step and delete a session in one transaction; refused, with the reason, where the store cannot take that."""

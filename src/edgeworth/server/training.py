@@ -46,7 +46,7 @@ class Training:
 
     def __init__(self, settings: ServerSettings) -> None:
         self.folder = Path(settings.runs)
-        shared = settings.tokens or settings.insecure or settings.hosts or settings.root_path
+        shared = settings.tokens or settings.insecure or settings.behind_proxy or settings.hosts or settings.root_path
         self.local = sys.platform != "win32" and is_loopback(settings.host) and not shared
         self._child: subprocess.Popen[bytes] | None = None
         self._watcher: threading.Thread | None = None

@@ -21,8 +21,6 @@ from edgeworth.server.openings import opening_in
 from edgeworth.server.refusals import Refused, unreadable_session
 from edgeworth.server.schema import check_version
 
-PAGES_AT_ONCE = 256
-"""Free pages that are given back in one transaction: a megabyte, a few milliseconds."""
 INCREMENTAL = 2
 """SQLite's number for files that can give pages back without being rebuilt."""
 SIZE = {
@@ -149,17 +147,9 @@ def give_back(url: str) -> tuple[int, int]:
         elif database.row("PRAGMA auto_vacuum") != (INCREMENTAL,):
             database.changed("VACUUM", {})
         else:
-            while give_pages_back(database):
+            while database.give_pages_back():
                 continue
         if not database.server:
             database.row("PRAGMA wal_checkpoint(TRUNCATE)")
         (after,) = database.row(SIZE[database.server])
     return int(before), int(after)
-
-
-def give_pages_back(database: Database, pages: int = PAGES_AT_ONCE) -> bool:
-    """Give some of SQLite's free pages back, in one short transaction; whether there may be more."""
-    free = int(database.row("PRAGMA freelist_count")[0])
-    if free:
-        database.rows(f"PRAGMA incremental_vacuum({pages})", {})
-    return free > pages

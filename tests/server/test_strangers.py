@@ -1,0 +1,103 @@
+"""Clients without a token get no memory, no connection that stays open, and behind the proxy no place that others need."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from benchmarks.server_process import free_port
+
+from edgeworth.server.settings import RequestLimits
+from nginx_process import NGINX, nginx_with
+from running_servers import in_thread, served, settings_in
+
+TOKENS = (("alice", "a-token-of-alice"),)
+OWNER = "authorization: Bearer a-token-of-alice\r\n"
+CHUNKED = "POST /step HTTP/1.1\r\nhost: localhost\r\n{owner}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
+TRAILERS = b"x: " + b"a" * 1_000 + b"\r\n"
+CONFIGURATION = Path(__file__).resolve().parents[2] / "docker" / "nginx.conf"
+UPGRADE = (
+    "GET /ws HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\ncontent-length: 5\r\n\r\n"
+)
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A server with tokens, and without a proxy."""
+    settings = settings_in(tmp_path_factory.mktemp("strangers"), port=0, tokens=TOKENS, limits=RequestLimits(body_seconds=30.0))
+    with in_thread(settings) as (_, port):
+        yield port
+
+
+def heard(line: socket.socket) -> str:
+    """All that comes until the other side closes the connection."""
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        while chunk := line.recv(65_536):
+            found += chunk
+    return found.decode()
+
+
+@pytest.mark.parametrize(("owner", "status"), [("", 401), (OWNER, 411)])
+def test_trailers_without_end_are_not_read(port: int, owner: str, status: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line:
+        line.sendall(CHUNKED.format(owner=owner).encode())
+        assert f" {status} " in heard(line)
+    with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line, pytest.raises(ConnectionError):
+        line.sendall(CHUNKED.format(owner=owner).encode())
+        for _ in range(64):
+            line.sendall(TRAILERS * 1_000)  # a megabyte; 64 of them do not fit into the kernel's buffers
+
+
+@pytest.mark.parametrize("length", ["5", "100000000000"])
+def test_a_refused_body_is_not_waited_for(port: int, length: str) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line:
+        line.sendall(f"POST /step HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n".encode())
+        assert heard(line).startswith("HTTP/1.1 401 ")
+
+
+def test_a_refusal_without_a_body_keeps_the_connection(port: int) -> None:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+        assert [client.get("/sessions").headers.get("connection") for _ in range(2)] == [None, None]
+
+
+def test_headers_beyond_the_limit_are_refused(port: int) -> None:
+    for size, status in ((60_000, 200), (70_000, 431)):
+        answer = httpx.get(f"http://127.0.0.1:{port}/health", headers={"x": "a" * size})
+        assert answer.status_code == status
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A server process with tokens behind nginx; the port of nginx, on all addresses of this machine."""
+    folder, front = tmp_path_factory.mktemp("proxied"), free_port()
+    with served(folder, "--behind-proxy", tokens="alice:a-token-of-alice") as server:
+        back = server.address().rpartition(":")[2]
+        text = CONFIGURATION.read_text(encoding="utf-8").replace("listen 8080;", f"listen {front};")
+        with nginx_with(folder, text.replace("127.0.0.1:8765;", f"127.0.0.1:{back};"), f"http://localhost:{front}/ready"):
+            yield front
+            said = server.stop() == 0 and server.said()
+    clients = {json.loads(line).get("client") for line in str(said).splitlines() if line.startswith("{")}
+    assert "127.0.0.3" in clients, "the log has the address of the proxy, not of the client"
+
+
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+def test_behind_the_proxy_one_address_cannot_take_the_connections_of_others(proxied: int) -> None:
+    """Requests for a socket whose body never comes: uvicorn waits for it without a limit, the proxy does not pass them on."""
+    with contextlib.ExitStack() as lines:
+        opened = []
+        for _ in range(4_200):
+            line = lines.enter_context(socket.create_connection(("127.0.0.1", proxied), timeout=20.0, source_address=("127.0.0.2", 0)))
+            line.sendall(UPGRADE.encode())
+            opened.append(line)
+        assert heard(opened[-1]).startswith("HTTP/1.1 429 ")
+        with httpx.Client(base_url=f"http://127.0.0.1:{proxied}", transport=httpx.HTTPTransport(local_address="127.0.0.3")) as client:
+            assert client.get("/health").status_code == 200
+            owner = {"authorization": "Bearer a-token-of-alice"}
+            assert client.post("/reset", json={"session_id": "s"}, headers=owner).status_code == 200
