@@ -63,7 +63,7 @@ class PocketSettings:
     bare_share: float = 0.1
     """Batches without the system message afterwards."""
     compiled: bool = False
-    """Compile the network for updates without system messages (`torch.compile`); it takes a minute and pays on a GPU."""
+    """Compile the layers for updates without system messages (`torch.compile`); it takes a minute and pays on a GPU."""
     log_every: Count = 100
     """Updates between two lines of the log."""
     keep_every: Count = 10
@@ -114,6 +114,13 @@ def learning_rate(step: int, settings: PocketSettings) -> float:
     return settings.learning_rate * float(share)
 
 
+def compiled_only(wanted: bool) -> Any:
+    """Use what was compiled, or not: a cache in front of the rows would be compiled anew for every layer."""
+    import torch
+
+    return torch.compiler.set_stance("default" if wanted else "force_eager")
+
+
 class Trainer:
     """A model in training: one update at a time, and all that the next update depends on.
 
@@ -136,7 +143,9 @@ class Trainer:
         if self.place.type == "cuda":
             prefer_flash_attention()
             use_plain_causal_attention(self.model)
-        self.backbone = torch.compile(self.model.model, dynamic=True) if settings.compiled else self.model.model
+        if settings.compiled:
+            for layer in self.model.model.layers:  # one compilation serves them all
+                layer.compile(dynamic=True)
         self.optimizer = make_optimizer(self.model, settings)
         self.systems = {game: torch.tensor(corpus.systems[game], device=self.place) for game in GAMES}
         self.rows = {game: DeviceRows.of(corpus.rows[game], self.place) for game in GAMES}
@@ -162,8 +171,8 @@ class Trainer:
         for game, draw in zip(GAMES, draws, strict=True):
             tokens, wanted = self.rows[game].padded(next(self.orders[game]), self.corpus.tokenizer.pad_token_id)
             bare = self.step < settings.bare_steps * settings.steps or draw < settings.bare_share
-            with torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"):
-                loss = reply_loss(model, None if bare else self.systems[game], tokens, wanted, self.backbone if bare else None)
+            with torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"), compiled_only(bare):
+                loss = reply_loss(model, None if bare else self.systems[game], tokens, wanted)
             loss.backward()
             self.sums[game] = self.sums[game] + loss.detach()
         torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)
@@ -239,7 +248,7 @@ def held_out_scores(
     import torch
 
     scores: dict[str, float] = {}
-    with torch.inference_mode(), torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"):
+    with torch.inference_mode(), torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"), compiled_only(False):
         for game in GAMES:
             rows = corpus.held_out[game]
             chosen = generator(0, 5).permutation(len(rows))[:most]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,9 @@ def build_model(settings: PocketSettings, tokenizer: PreTrainedTokenizerFast) ->
 
 # Batches
 
+EVEN = 8
+"""What the model reads of a batch has a multiple of so many columns: a compiled network is compiled once, for aligned rows."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -147,7 +150,7 @@ class DeviceRows:
         import torch
 
         lengths, replies = self.rows.starts[chosen + 1] - self.rows.starts[chosen], self.rows.replies[chosen]
-        width, counts = int(lengths.max()), lengths - replies
+        width, counts = 1 + EVEN * -(-(int(lengths.max()) - 1) // EVEN), lengths - replies
         firsts = np.arange(len(chosen)) * (width - 1) + replies - 1
         places = np.arange(counts.sum()) + np.repeat(firsts - np.cumsum(counts) + counts, counts)
         column = torch.arange(width, device=self.tokens.device)
@@ -166,27 +169,19 @@ class DeviceRows:
 # The loss
 
 
-def reply_states(
-    model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor, backbone: Any = None
-) -> torch.Tensor:
-    """Last hidden states at the wanted places (`DeviceRows.padded`); padding stands behind the rows, where nothing looks.
-
-    `backbone` is the model without its head, compiled perhaps; by default the model's own.
-    """
-    backbone = model.model if backbone is None else backbone
-    past = None if system is None else read_prefix(backbone, system, len(tokens))
-    states = backbone(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
+def reply_states(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Last hidden states at the wanted places (`DeviceRows.padded`); padding stands behind the rows, where nothing looks."""
+    past = None if system is None else read_prefix(model.model, system, len(tokens))
+    states = model.model(input_ids=tokens[:, :-1], past_key_values=past, use_cache=past is not None).last_hidden_state
     chosen: torch.Tensor = states.flatten(0, 1)[wanted]
     return chosen
 
 
-def reply_loss(
-    model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor, backbone: Any = None
-) -> torch.Tensor:
+def reply_loss(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     """Mean cross-entropy of the tokens of the replies."""
     import torch
 
-    logits = model.lm_head(reply_states(model, system, tokens, wanted, backbone))
+    logits = model.lm_head(reply_states(model, system, tokens, wanted))
     return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:].flatten()[wanted])
 
 

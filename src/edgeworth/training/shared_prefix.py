@@ -26,6 +26,7 @@ def attend(
     """Attention in which the last query sees all keys, the one before all but one: what a shared beginning needs, and no mask in memory."""
     from torch.nn.functional import scaled_dot_product_attention
 
+    query, key = query.to(value.dtype), key.to(value.dtype)  # rotated ones are single precision under autocast
     if query.shape[2] == key.shape[2]:
         seen = scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling, enable_gqa=True)
     else:
