@@ -18,11 +18,12 @@ from edgeworth.agents.designers.informed import Oracle
 from edgeworth.agents.designers.schedule_search import FoundSchedule, ScheduleBudget, schedule_changes, search_schedule
 from edgeworth.agents.designers.search import QUICK, Found, SearchBudget, search_mechanism
 from edgeworth.cli.console import command_line, deliver, err, listed, out, progress, say, table, write_json
-from edgeworth.cli.options import AsJson, Seed
+from edgeworth.cli.options import Address, AsJson, Engine, MoreWorkers, Seed, executed
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
 from edgeworth.evaluation.yardstick import score_on_fresh_markets
+from edgeworth.executor.execution import Executor
 from edgeworth.games.auction.action import action_of, mechanism_rows, read_mechanisms
 from edgeworth.games.auction.batch import Rows
 
@@ -33,6 +34,7 @@ Effort = Annotated[
     float | None, typer.Option(min=0.001, help="Multiple of the usual search effort. Default: 1 for eight bidders, else 0.5.")
 ]
 Threads = Annotated[int, typer.Option(min=1, help="Threads; the result does not depend on their number.")]
+Run = Executor | None
 
 PARTS = ("constants", "schedules", "forecasts", "library")
 """What is bundled, in the order in which it is made: each part uses those before it."""
@@ -63,11 +65,16 @@ def search(
     seed: Seed = 0,
     threads: Threads = 1,
     effort: Effort = None,
+    engine: Engine = "local",
+    address: Address = None,
+    workers: MoreWorkers = None,
     bundle: Annotated[bool, typer.Option("--bundle", help="Also write what is found to configs/, where designers look for it.")] = False,
     out_file: Annotated[Path | None, typer.Option("--out", help="Also write the mechanism or the schedule to this JSON file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Search the best constant mechanism for a population, in each auction format, or the best schedule; about two minutes.
+
+    If interrupted, call it again to continue.
 
     Example: edgeworth designer search --stage 3 --out mine.json
 
@@ -76,13 +83,14 @@ def search(
     config = AuctionConfig.from_options(stage=stage, n_agents=n_agents)
     if bundle and stage not in bundled.POPULATIONS:
         raise InvalidOption(f"--bundle keeps what is found for {', '.join(bundled.POPULATIONS)}; for {stage!r} use --out.")
-    if schedule:
-        plan = best_schedule(config, seed, effort, threads, bundle)
-        found = _schedule_facts(plan)
-        content, page = found["schedule"], _schedule_page(found, schedule_changes(plan.schedule))
-    else:
-        found = _constant_facts(best_constants(config, seed, effort, threads, bundle))
-        content, page = found["mechanism"], _constant_page(found)
+    with executed(engine, address, workers) as run:
+        if schedule:
+            plan = best_schedule(config, seed, effort, threads, bundle, run)
+            found = _schedule_facts(plan)
+            content, page = found["schedule"], _schedule_page(found, schedule_changes(plan.schedule))
+        else:
+            found = _constant_facts(best_constants(config, seed, effort, threads, bundle, run))
+            content, page = found["mechanism"], _constant_page(found)
     if out_file is not None:
         write_json(out_file, content)
     deliver({"command": command_line(), "stage": stage, "n_agents": n_agents, "seed": seed, **found}, page, as_json)
@@ -118,11 +126,12 @@ def _effort(given: float | None, n_agents: int) -> float:
     return given if given is not None else 1.0 if n_agents == bundled.USUAL_BIDDERS else 0.5
 
 
-def best_constants(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool) -> Found:
+def best_constants(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool, run: Run = None) -> Found:
     """Search the best constant mechanism of each format, and bundle them if asked."""
     with progress() as task:
         show = task(f"population {config.stage}, {config.n_agents} bidders")
-        found = search_mechanism(config, seed, SearchBudget().scaled(_effort(effort, config.n_agents)), threads=threads, progress=show)
+        budget = SearchBudget().scaled(_effort(effort, config.n_agents))
+        found = search_mechanism(config, seed, budget, threads=threads, progress=show, run=run)
     if bundle:
         name, actions = bundled.bundled_name(config.stage), _dumped(found.mechanisms)
         write_json(bundled.numbered(bundled.mechanism_folder(), name, config.n_agents), actions[0])
@@ -130,17 +139,16 @@ def best_constants(config: AuctionConfig, seed: int, effort: float | None, threa
     return found
 
 
-def best_schedule(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool) -> FoundSchedule:
+def best_schedule(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool, run: Run = None) -> FoundSchedule:
     """Search the best schedule, from the bundled best constants of each format or, where there are none, from a search for them."""
     name = bundled.bundled_name(config.stage)
-    kept = bundled.numbered(bundled.format_folder(), name, config.n_agents)
-    if kept.is_file():
+    if (kept := bundled.numbered(bundled.format_folder(), name, config.n_agents)).is_file():
         start = mechanism_rows(read_mechanisms(kept))
     else:
-        start = best_constants(config, seed, effort, threads, bundle=False).mechanisms
+        start = best_constants(config, seed, effort, threads, bundle=False, run=run).mechanisms
     with progress() as task:
         show = task(f"schedule for population {config.stage}, {config.n_agents} bidders")
-        found = search_schedule(config, start, seed, ScheduleBudget().scaled(_effort(effort, config.n_agents)), threads, show)
+        found = search_schedule(config, start, seed, ScheduleBudget().scaled(_effort(effort, config.n_agents)), threads, show, run)
     if bundle:
         write_json(bundled.numbered(bundled.schedule_folder(), name, config.n_agents), _dumped(found.schedule))
     return found
@@ -241,8 +249,7 @@ def library(
         "n_agents": n_agents,
         "compositions": len(every),
         "searched_compositions": centres.tolist(),
-        "candidates": len(candidates),
-        "mechanisms_in_use": len(found.mechanisms),
+        **{"candidates": len(candidates), "mechanisms_in_use": len(found.mechanisms)},
         "markets": f"{markets} per candidate and composition",
         "seeds": f"{seed} to {seed + markets * len(every) - 1}",
         "populations": {
@@ -276,9 +283,8 @@ def bundle_command(
 
     Example: edgeworth designer bundle --n-agents 8 --only constants
     """
-    for part in only or []:
-        if part not in PARTS:
-            raise UnknownName("part of the bundle", part, PARTS)
+    if unknown := set(only or []) - {*PARTS}:
+        raise UnknownName("part of the bundle", min(unknown), PARTS)
     numbers, wanted = n_agents or list(bundled.BIDDERS), only or list(PARTS)
     usual = [number for number in numbers if number == bundled.USUAL_BIDDERS]
     markets = [AuctionConfig(stage=stage, n_agents=number) for number in numbers for stage in bundled.POPULATIONS]

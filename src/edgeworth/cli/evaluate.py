@@ -19,14 +19,15 @@ from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, shown, table
 from edgeworth.config import BargainingConfig, scenario_names
-from edgeworth.evaluation.episodes import Episodes, play_episodes
 from edgeworth.evaluation.exact import QUANTITY as EXACT_QUANTITY
 from edgeworth.evaluation.exact import exact_ends, measured_exactly
-from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_ends
+from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_all
 from edgeworth.evaluation.ranking import SELECTION, robust_ranking
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.tournament import cross_table, own_partner_column, run_tournament, shown_ranks
 from edgeworth.evaluation.whole_population import play_population
+from edgeworth.executor.execution import Executor
+from edgeworth.progress import Progress
 
 LABELS = {
     "reward": "reward (points)",
@@ -61,6 +62,9 @@ def evaluate_command(
     exact: Exact = False,
     sampled: Sampled = False,
     hint: Annotated[str | None, typer.Option(help="Hint provider for learned agents. Default: that of their training.")] = None,
+    engine: options.Engine = "local",
+    address: options.Address = None,
+    workers: options.MoreWorkers = None,
     out_file: options.OutFile = None,
     figure: options.Figure = None,
     as_json: options.AsJson = False,
@@ -78,10 +82,13 @@ def evaluate_command(
     Example: edgeworth evaluate --agent runs/mine --agent bayes --agent agree_first --episodes 2000 --figure scores.png
     """
     name, config = options.game_of_agents(agent, scenario, partner, settings)
-    if exact:
-        result = _exact_result(name, config, _agents(agent, sampled, hint))
-    else:
-        ends, found = _play(config, agent, sampled, hint, episodes, yardstick_episodes, seed)
+    players = _agents(agent, sampled, hint)
+    with options.executed(engine, address, workers) as run, progress() as task:
+        if exact:
+            result = _exact_result(name, config, players, run, task("playing"))
+        else:
+            found, ends = play_all(config, players, episodes, min(episodes, yardstick_episodes), seed, run, task("playing"))
+    if not exact:
         measures = [asdict(measured(player, config, one, ends)) for player, one in found.items()]
         result = {**_head(name, config, episodes, ends, seed), "yardsticks": ends.shares(), "agents": measures}
     rows = result["agents"]
@@ -99,6 +106,9 @@ def compare_command(
     yardstick_episodes: YardstickEpisodes = 2_000,
     seed: options.Seed = 0,
     sampled: Sampled = False,
+    engine: options.Engine = "local",
+    address: options.Address = None,
+    workers: options.MoreWorkers = None,
     out_file: options.OutFile = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -110,7 +120,9 @@ def compare_command(
     Example: edgeworth compare learned agree_first --scenario classic --episodes 5000
     """
     name, config = options.game_of_agents([first, second], scenario, partner, settings)
-    ends, found = _play(config, [first, second], sampled, None, episodes, yardstick_episodes, seed)
+    with options.executed(engine, address, workers) as run, progress() as task:
+        players = _agents([first, second], sampled, None)
+        found, ends = play_all(config, players, episodes, min(episodes, yardstick_episodes), seed, run, task("playing"))
     one, other = found[first], found[second]
     difference = asdict(compared(measured(first, config, one, ends), measured(second, config, other, ends), one, other))
     result = {**_head(name, config, episodes, ends, seed), **difference}
@@ -119,30 +131,18 @@ def compare_command(
     deliver(result, _page(result, columns, better), as_json, out_file, notes=result["notes"])
 
 
-def _play(
-    config: BargainingConfig, names: list[str], sampled: bool, hint: str | None, episodes: int, yardstick_episodes: int, seed: int
-) -> tuple[Ends, dict[str, Episodes]]:
-    """Play all negotiators and the ends of the scale."""
-    agents = _agents(names, sampled, hint)
-    with progress() as task:
-        found = {name: play_episodes(config, negotiator, episodes, seed, task("playing"), name) for name, negotiator in agents.items()}
-        ends = play_ends(config, min(episodes, yardstick_episodes), seed, task("playing"))
-    return ends, found
-
-
 def _agents(names: list[str], sampled: bool, hint: str | None) -> dict[str, Negotiator]:
     """The negotiators; --sampled and --hint are for learned ones, and refused without any."""
     for_rules = (False, None) if any(is_learned(name) for name in names) else (sampled, hint)
     return {name: negotiator_of(name, *((sampled, hint) if is_learned(name) else for_rules)) for name in names}
 
 
-def _exact_result(scenario: str, config: BargainingConfig, agents: dict[str, Negotiator]) -> dict[str, Any]:
+def _exact_result(scenario: str, config: BargainingConfig, agents: dict[str, Negotiator], run: Executor, show: Progress) -> dict[str, Any]:
     """The measures over the game's whole population; CPU seconds are those of this process."""
-    with progress() as task:
-        began = time.process_time()
-        found = {name: play_population(config, negotiator, task("playing"), name) for name, negotiator in agents.items()}
-        spent = time.process_time() - began
-        ends = exact_ends(config, task("playing"))
+    began = time.process_time()
+    found = {name: play_population(config, negotiator, run, show, name) for name, negotiator in agents.items()}
+    spent = time.process_time() - began
+    ends = exact_ends(config, run, show)
     rows = [asdict(measured_exactly(name, play, ends)) for name, play in found.items()]
     return {
         "command": command_line(),

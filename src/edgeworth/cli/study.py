@@ -259,7 +259,7 @@ def _yardsticks(runs: list[Path], episodes: int, seed: int) -> dict[str, float |
             "The runs play different games, and a yardstick is for one; leave --yardstick-episodes out, or give fewer runs."
         )
     with progress() as task:
-        ends = play_ends(game, episodes, seed, task("playing"))
+        ends = play_ends(game, episodes, seed, progress=task("playing"))
     if ends.note is not None:
         say(ends.note)
     return ends.shares()

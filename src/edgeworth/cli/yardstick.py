@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +20,8 @@ from edgeworth.config import scenario_names
 from edgeworth.errors import DataError, FallbackUsed, InvalidOption, MissingExtra, ModelUnavailable, UnknownName
 from edgeworth.evaluation.partner_yardstick import partner_yardstick
 from edgeworth.evaluation.yardstick import POPULATIONS, PlacedModel, Row, auction_yardstick, exact_yardstick, yardstick
+from edgeworth.executor.execution import Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.games.auction.population import population_table
 from edgeworth.games.auction.vocabulary import RULES
 
@@ -51,6 +54,9 @@ def yardstick_command(
         int | None, typer.Option(min=0, help="Auction: episodes of the language model, 0 for none. Default: 300.")
     ] = None,
     seed: options.Seed = 0,
+    engine: options.Engine = "local",
+    address: options.Address = None,
+    workers: options.MoreWorkers = None,
     out_file: options.OutFile = None,
     figure: options.Figure = None,
     as_json: options.AsJson = False,
@@ -77,7 +83,8 @@ def yardstick_command(
             raise InvalidOption(
                 f"--model-episodes is {model_episodes}; expected at most the {episodes} of --episodes, which it is compared with."
             )
-        result, page, notes = _auction(stage or list(POPULATIONS), settings, episodes, client, model, model_episodes, seed)
+        with options.executed(engine, address, workers) as run:
+            result, page, notes = _auction(stage or list(POPULATIONS), settings, episodes, client, model, model_episodes, seed, run)
         drawer = "edgeworth.evaluation.auction_figures:draw_designers"
     else:
         if stage is not None:
@@ -86,9 +93,12 @@ def yardstick_command(
             if value is not None:
                 raise InvalidOption(f"{option} belongs to the auction (--game auction), whose designers it joins.")
         if partner is not None:
-            result = _partners(scenario or ["classic", "lewis"], partner, settings, None if exact else own_sides, seed)
+            with options.executed(engine, address, workers) as run:
+                result = _partners(scenario or ["classic", "lewis"], partner, settings, None if exact else own_sides, seed, run)
             return deliver({"command": command_line(), **result}, _partners_page(result), as_json, out_file)
-        result, page, notes = _bargaining(scenario or scenario_names(), settings, None if exact else (contexts, plan_contexts), seed)
+        sizes = None if exact else (contexts, plan_contexts)
+        with options.executed(engine, address, workers) as run:
+            result, page, notes = _bargaining(scenario or scenario_names(), settings, sizes, seed, run)
         drawer = "edgeworth.evaluation.bargaining_figures:draw_yardsticks"
     deliver({"command": command_line(), **result}, page, as_json, out_file, figure, drawer, notes)
 
@@ -97,16 +107,16 @@ def yardstick_command(
 
 
 def _bargaining(
-    scenarios: list[str], settings: list[str] | None, sizes: tuple[int, int] | None, seed: int
+    scenarios: list[str], settings: list[str] | None, sizes: tuple[int, int] | None, seed: int, run: Executor
 ) -> tuple[dict[str, Any], Iterator[RenderableType], list[str]]:
     """The scales of these scenarios: over so many contexts, for agents and for plans, or over all that there are."""
     configs = {name: options.game_config(name, None, settings) for name in scenarios}
     with progress() as task:
         if sizes is None:
-            tables = [exact_yardstick(name, config, task(name)) for name, config in configs.items()]
+            tables = [exact_yardstick(name, config, run, task(name)) for name, config in configs.items()]
             head = {"quantity": "sum of rewards / sum of the agent's maxima, over all contexts and openers", "seeds": "none: no sampling"}
         else:
-            tables = [yardstick(name, config, *sizes, seed, task(name)) for name, config in configs.items()]
+            tables = [yardstick(name, config, *sizes, seed, run, task(name)) for name, config in configs.items()]
             head = {
                 "quantity": "sum of rewards / sum of the agent's maxima; 95 % bootstrap interval over contexts",
                 "seeds": f"{seed} to {seed + sizes[0] - 1} (blind plans: to {seed + sizes[1] - 1})",
@@ -125,14 +135,17 @@ def _bargaining_page(tables: list[dict[str, Any]]) -> Iterator[RenderableType]:
         yield ""
 
 
-def _partners(scenarios: list[str], partners: list[str], settings: list[str] | None, own_sides: int | None, seed: int) -> dict[str, Any]:
+def _partners(
+    scenarios: list[str], partners: list[str], settings: list[str] | None, own_sides: int | None, seed: int, run: Executor
+) -> dict[str, Any]:
     """The scales with partners that tell something; all own sides of a table of contexts are played."""
-    games = [(name, partner, options.game_config(name, partner, settings)) for name in scenarios for partner in partners]
+    tasks = []
+    for name, partner in itertools.product(scenarios, partners):
+        config = options.game_config(name, partner, settings)
+        sides = own_sides if config.contexts == "uniform" else None
+        tasks.append(Task(f"{name}, {partner}", partner_yardstick, (name, config, sides, seed)))
     with progress() as task:
-        tables = [
-            partner_yardstick(name, config, own_sides if config.contexts == "uniform" else None, seed, task(f"{name}, {partner}"))
-            for name, partner, config in games
-        ]
+        tables = run(tasks, task("partners")).whole()
     return {
         "quantity": "sum of rewards / sum of the agent's maxima, every own side against all its partners and both openers;"
         " 95 % bootstrap intervals over own sides, where not all are played",
@@ -181,7 +194,14 @@ def _placed_model(client: str | None, model: str | None, episodes: int) -> Place
 
 
 def _auction(
-    stages: list[str], settings: list[str] | None, episodes: int, client: str | None, model_name: str | None, model_episodes: int, seed: int
+    stages: list[str],
+    settings: list[str] | None,
+    episodes: int,
+    client: str | None,
+    model_name: str | None,
+    model_episodes: int,
+    seed: int,
+    run: Executor,
 ) -> tuple[dict[str, Any], Iterator[RenderableType], list[str]]:
     configs = {name: options.auction_config(name, None, 8, settings) for name in stages}
     for config in configs.values():
@@ -191,7 +211,7 @@ def _auction(
     with progress() as task, warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackUsed)  # the notes hold all of them
         for name, config in configs.items():
-            scale = auction_yardstick(config, episodes, seed, task(f"population {name}"), model)
+            scale = auction_yardstick(config, episodes, seed, task(f"population {name}"), model, run=run)
             tables[name] = scale.rows
             notes += [f"Population {name}: {note}" for note in scale.notes]
     notes = [f"A row is missing: {placed}"] * isinstance(placed, str) + notes + _unused_replies(tables)

@@ -8,6 +8,7 @@ and bounds are computed for one order of the types.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,9 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.negotiators import Evaluation
 from edgeworth.evaluation.statistics import Estimate, counted, exactly
-from edgeworth.evaluation.whole_population import ExactPlay, Population
+from edgeworth.evaluation.whole_population import ExactPlay, Population, part_of, parts
+from edgeworth.executor.execution import HERE, Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import BEGINNINGS, bayes_plan, check_silent_partner
 from edgeworth.games.bargaining.bounds import oracle_members
@@ -32,6 +35,8 @@ QUANTITY = (
 )
 HURRIED_BEGINNINGS = 3_000
 """Where a search for the best plan gives up if time costs something: there are many plans, and little is lost."""
+PLANS = 512
+"""Own sides in a task that plans."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +61,11 @@ class PlanShares:
         return f"{plans} of {self.contexts:,} not proved to be the best; blind Bayes is at most {self.gap:.6f} higher."
 
 
-def plan_shares(config: BargainingConfig, fixed: int | None, progress: Progress = silent) -> PlanShares:
-    """The best blind plan of every own side, and the best that makes a fixed number of offers and then agrees."""
-    population = Population.of(config, one_order=not len(BargainingBatch(config, 1).table))
-    found, total = np.zeros((3, len(population.sides))), len(population.sides)
-    limit, unproved = HURRIED_BEGINNINGS if config.discount < 1.0 or config.insist_price > 0.0 else BEGINNINGS, 0
+def plan_part(config: BargainingConfig, one_order: bool, fixed: int | None, begin: int, end: int) -> dict[str, Any]:
+    """The plans of some own sides: the best values, their gaps and the values with a fixed number of offers; how many are unproved."""
+    population = part_of(config, one_order, slice(begin, end))
+    found, unproved = np.zeros((3, end - begin)), 0
+    limit = HURRIED_BEGINNINGS if config.discount < 1.0 or config.insist_price > 0.0 else BEGINNINGS
     for number, side in enumerate(population.sides):
         for opener in population.openers:
             plan = bayes_plan(population.half(side), population.batch, opener, beginnings=limit)
@@ -68,10 +73,21 @@ def plan_shares(config: BargainingConfig, fixed: int | None, progress: Progress 
             unproved += plan.gap > 0.0
             if fixed is not None:
                 found[2, number] += bayes_plan(population.half(side), population.batch, opener, fixed, limit).value
-        if number % 50 == 0:
-            progress("blind plans", number, total)
-    best, gap, short = (population.share(values / len(population.openers)) for values in found)
-    return PlanShares(best, gap, unproved, short, total * len(population.openers))
+    return {"found": found, "unproved": unproved}
+
+
+def plan_shares(config: BargainingConfig, fixed: int | None, run: Executor = HERE, progress: Progress = silent) -> PlanShares:
+    """The best blind plan of every own side, and the best that makes a fixed number of offers and then agrees."""
+    one_order = not len(BargainingBatch(config, 1).table)
+    population = Population.of(config, one_order)
+    tasks = [
+        Task(f"blind plans from {part[0]}", plan_part, (config, one_order, fixed, *part)) for part in parts(len(population.sides), PLANS)
+    ]
+    values = run(tasks, progress).whole()
+    found = np.concatenate([value["found"] for value in values], axis=1)
+    best, gap, short = (population.share(row / len(population.openers)) for row in found)
+    unproved = sum(value["unproved"] for value in values)
+    return PlanShares(best, gap, unproved, short, len(population.sides) * len(population.openers))
 
 
 def oracle_share(config: BargainingConfig, progress: Progress = silent) -> Estimate:
@@ -121,14 +137,14 @@ class ExactEnds:
         return {"random": self.random, "bayes": self.bayes}
 
 
-def exact_ends(config: BargainingConfig, progress: Progress = silent) -> ExactEnds:
+def exact_ends(config: BargainingConfig, run: Executor = HERE, progress: Progress = silent) -> ExactEnds:
     """The ends of the scale of a game; only a partner whose counter-offers reveal nothing has them."""
     try:
         check_silent_partner(BargainingBatch(config, 1))
         random = random_share(config)
     except InvalidOption as error:
         return ExactEnds(None, None, f"No score against blind Bayes: {error}")
-    plans = plan_shares(config, None, progress)
+    plans = plan_shares(config, None, run, progress)
     return ExactEnds(random, plans.best, plans.note)
 
 

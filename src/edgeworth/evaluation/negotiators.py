@@ -20,18 +20,23 @@ Intervals are 95 % bootstraps over episodes, and Wilson's for rates. `exact.py` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.exact import Bayes
+from edgeworth.agents.negotiators.learned import written_at
+from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.scripted import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.episodes import Episodes, play_episodes
+from edgeworth.evaluation.episodes import CHUNK, Episodes, play_episodes
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference, rate, ratio, ratio_or_none
+from edgeworth.executor.execution import HERE, Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.contexts import triple_of
@@ -42,7 +47,9 @@ QUANTITY = (
     "reward, advantage, regret in points per episode; share_of_maximum: sum of rewards / sum of the agent's maxima; normalised_score:"
     " random legal play = 0, blind Bayes plan = 1, on the first episodes; 95 % bootstrap intervals over episodes"
 )
-
+RANDOM, BAYES = "yardstick: random legal", "yardstick: blind Bayes"
+SLOW_CHUNK = 256
+"""Episodes of blind Bayes in a task."""
 
 Numbers = NDArray[np.int64]
 
@@ -141,14 +148,63 @@ class Comparison:
     worse: float
 
 
-def play_ends(config: BargainingConfig, episodes: int, seed: int, progress: Progress = silent) -> Ends:
-    """Play the ends of the scale; there is no blind plan against a partner whose replies reveal something."""
-    random = play_episodes(config, RandomLegal(), episodes, seed)
+def play_part(config: BargainingConfig, negotiator: Negotiator, episodes: int, seed: int) -> dict[str, NDArray[Any]]:
+    """Some episodes of a negotiator, as a task returns them."""
+    return play_episodes(config, negotiator, episodes, seed).as_arrays()
+
+
+class Wanted(NamedTuple):
+    """A negotiator and the number of its episodes."""
+
+    negotiator: Negotiator
+    episodes: int
+    size: int = CHUNK
+    """Episodes in a task."""
+    reads: str = ""
+    """When its checkpoint was written."""
+
+
+def play_wanted(
+    config: BargainingConfig, wanted: Mapping[str, Wanted], seed: int, run: Executor = HERE, progress: Progress = silent
+) -> dict[str, Episodes]:
+    """Play negotiators on the first of the same seeds, some episodes per task."""
+    tasks: dict[str, list[Task]] = {}
+    for name, (negotiator, episodes, size, reads) in wanted.items():
+        for begin in range(0, episodes, size):
+            part = (config, negotiator, min(size, episodes - begin), seed + begin)
+            tasks.setdefault(name, []).append(Task(f"{name}, seed {seed + begin}", play_part, part, reads))
+    values = iter(run([task for parts in tasks.values() for task in parts], progress).whole())
+    return {name: Episodes.joined([Episodes(**next(values)) for _ in parts]) for name, parts in tasks.items()}
+
+
+def play_all(
+    config: BargainingConfig,
+    players: Mapping[str, Negotiator],
+    episodes: int,
+    yardstick_episodes: int,
+    seed: int,
+    run: Executor = HERE,
+    progress: Progress = silent,
+) -> tuple[dict[str, Episodes], Ends]:
+    """Play negotiators on the same seeds, and the ends of the scale on the first of them.
+
+    There is no blind plan against a partner whose replies reveal something.
+    """
+    wanted = {name: Wanted(player, episodes, reads=written_at(name)) for name, player in players.items()}
+    wanted[RANDOM] = Wanted(RandomLegal(), yardstick_episodes)
+    note = None
     try:
         check_silent_partner(BargainingBatch(config, 1))
+        wanted[BAYES] = Wanted(Bayes(), yardstick_episodes, SLOW_CHUNK)
     except InvalidOption as error:
-        return Ends(random, None, f"No score against blind Bayes: {error}")
-    return Ends(random, play_episodes(config, Bayes(), episodes, seed, progress, "blind Bayes"))
+        note = f"No score against blind Bayes: {error}"
+    played = play_wanted(config, wanted, seed, run, progress)
+    return {name: played[name] for name in players}, Ends(played[RANDOM], played.get(BAYES), note)
+
+
+def play_ends(config: BargainingConfig, episodes: int, seed: int, run: Executor = HERE, progress: Progress = silent) -> Ends:
+    """Play the ends of the scale alone."""
+    return play_all(config, {}, 0, episodes, seed, run, progress)[1]
 
 
 def play_measures(episodes: Episodes, reservation: tuple[float, float]) -> dict[str, Estimate | None]:

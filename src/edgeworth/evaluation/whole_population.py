@@ -19,6 +19,8 @@ from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.scripted import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
+from edgeworth.executor.execution import HERE, Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.branches import Branches, begun, check_predictable
 from edgeworth.games.bargaining.contexts import Context, own_sides, triple_of
@@ -28,6 +30,8 @@ from edgeworth.progress import Progress, silent
 
 CHUNK = 512
 """Own sides that are played side by side."""
+PART = 16 * CHUNK
+"""Own sides in a task, a multiple of those that are played side by side, so that all parts are played as in the whole."""
 OPENERS = {"agent": (0,), "partner": (1,), "random": (0, 1)}
 
 
@@ -144,10 +148,33 @@ def play_sides(population: Population, negotiator: Negotiator, progress: Progres
     return SidePlay(*(sums / len(population.openers)))
 
 
-def play_population(config: BargainingConfig, negotiator: Negotiator, progress: Progress = silent, name: str = "") -> ExactPlay:
-    """Play every negotiation that the game can draw."""
+def part_of(config: BargainingConfig, one_order: bool, part: slice) -> Population:
+    """Some own sides of a population, with their probabilities in the whole."""
+    whole = Population.of(config, one_order)
+    return Population(whole.batch, whole.sides[part], whole.chances[part])
+
+
+def play_part(config: BargainingConfig, negotiator: Negotiator, begin: int, end: int) -> dict[str, NDArray[np.float64]]:
+    """What an agent gets with some own sides of a population, as a task returns it."""
+    return play_sides(part_of(config, False, slice(begin, end)), negotiator)._asdict()
+
+
+def parts(number: int, size: int) -> list[tuple[int, int]]:
+    """Where each part begins and ends, of so many own sides."""
+    return [(begin, min(begin + size, number)) for begin in range(0, number, size)]
+
+
+def play_population(
+    config: BargainingConfig, negotiator: Negotiator, run: Executor = HERE, progress: Progress = silent, name: str = "agent"
+) -> ExactPlay:
+    """Play every negotiation that the game can draw, some own sides per task."""
+    check_alike(negotiator)
     population = Population.of(config)
-    played = play_sides(population, negotiator, progress, name)
+    tasks = [
+        Task(f"{name}, own sides from {part[0]}", play_part, (config, negotiator, *part)) for part in parts(len(population.sides), PART)
+    ]
+    found = run(tasks, progress).whole()
+    played = SidePlay(*(np.concatenate([part[field] for part in found]) for field in SidePlay._fields))
     reward, theirs, deals, turns = ((values * population.chances).sum().item() for values in played)
     maximum = float((population.chances * population.maximum).sum())
     return ExactPlay(reward / maximum, reward, theirs, min(1.0, deals), turns, population.negotiations, maximum)

@@ -33,10 +33,13 @@ from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.scripted import AgreeFirst, Concession, Greedy, RandomLegal
 from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.errors import InvalidOption
-from edgeworth.evaluation.episodes import consecutive, maximum_rewards, opened, play_episodes
+from edgeworth.evaluation.episodes import CHUNK, consecutive, maximum_rewards, opened
 from edgeworth.evaluation.exact import oracle_share, plan_shares, random_share
+from edgeworth.evaluation.negotiators import SLOW_CHUNK, Wanted, play_wanted
 from edgeworth.evaluation.statistics import counted, exactly, mean, paired_difference, ratio
-from edgeworth.evaluation.whole_population import play_population
+from edgeworth.evaluation.whole_population import parts, play_population
+from edgeworth.executor.execution import HERE, Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import bayes_plan, check_silent_partner, offers_before_agreeing
 from edgeworth.games.bargaining.bounds import oracle_values
@@ -63,33 +66,45 @@ def _agent_row(agent: str, label: str, rewards: NDArray[np.float64], maximum: ND
 
 
 def yardstick(
-    scenario: str, config: BargainingConfig, contexts: int, plan_contexts: int, seed: int, progress: Progress = silent
+    scenario: str, config: BargainingConfig, contexts: int, plan_contexts: int, seed: int, run: Executor = HERE, progress: Progress = silent
 ) -> dict[str, Any]:
     """Compute the scale of a scenario, exact bounds and simple agents; for JSON, with a note where a row is missing."""
-    batch = opened(config, consecutive(seed, contexts))
-    maximum = maximum_rewards(batch)
+    maximum = maximum_rewards(opened(config, consecutive(seed, contexts)))
     rows: list[Row] = []
     notes: list[str] = []
-    progress("oracle", 0, contexts)
     try:
-        rows.append(_agent_row("oracle", ORACLE_LABEL, oracle_values(batch), maximum, seed))
-        plan_rows, plan_notes = _plan_rows(opened(config, consecutive(seed, plan_contexts)), seed, progress)
+        oracle = _computed("oracle", oracle_part, config, contexts, CHUNK, seed, run, progress)
+        rows.append(_agent_row("oracle", ORACLE_LABEL, oracle["value"], maximum, seed))
+        plan_rows, plan_notes = _plan_rows(config, plan_contexts, seed, run, progress)
         rows, notes = rows + plan_rows, notes + plan_notes
     except InvalidOption as error:
         notes.append(str(error))
-    for name, (label, negotiator) in PLAYED.items():
-        played = play_episodes(config, negotiator, contexts, seed, progress, name)
-        rows.append(_agent_row(name, label, played.reward, played.maximum, seed))
-    progress("done", contexts, contexts)
+    played = play_wanted(config, {name: Wanted(negotiator, contexts) for name, (_, negotiator) in PLAYED.items()}, seed, run, progress)
+    rows += [_agent_row(name, PLAYED[name][0], found.reward, found.maximum, seed) for name, found in played.items()]
     return {"scenario": scenario, "notes": notes, "rows": rows}
 
 
-def exact_yardstick(scenario: str, config: BargainingConfig, progress: Progress = silent) -> dict[str, Any]:
+def _computed(
+    name: str, part: Callable[..., Any], config: BargainingConfig, contexts: int, size: int, seed: int, run: Executor, progress: Progress
+) -> dict[str, NDArray[np.float64]]:
+    """What a function computes for the contexts of consecutive seeds, `size` in a task."""
+    places = parts(contexts, size)
+    tasks = [Task(f"{name}, seed {seed + begin}", part, (config, end - begin, seed + begin)) for begin, end in places]
+    found = run(tasks, progress).whole()
+    return {key: np.concatenate([values[key] for values in found]) for key in found[0]}
+
+
+def oracle_part(config: BargainingConfig, contexts: int, seed: int) -> dict[str, NDArray[np.float64]]:
+    """The oracle's value in the contexts of some seeds."""
+    return {"value": oracle_values(opened(config, consecutive(seed, contexts)))}
+
+
+def exact_yardstick(scenario: str, config: BargainingConfig, run: Executor = HERE, progress: Progress = silent) -> dict[str, Any]:
     """The scale of a scenario over its whole population, without sampling error; the partner's counter-offers must reveal nothing."""
     batch = BargainingBatch(config, 1)
     check_silent_partner(batch)
-    oracle, fixed = oracle_share(config, progress), min(offers_before_agreeing(batch, opener) for opener in _openers(batch))
-    plans = plan_shares(config, fixed, progress)
+    oracle, fixed = oracle_share(config, progress), _fixed_offers(batch)
+    plans = plan_shares(config, fixed, run, progress)
     values = {
         ("oracle", ORACLE_LABEL): oracle.value,
         ("bayes", PLAN_LABEL): plans.best,
@@ -98,7 +113,7 @@ def exact_yardstick(scenario: str, config: BargainingConfig, progress: Progress 
     }
     for name, (label, negotiator) in PLAYED.items():
         if name != "random":
-            values[name, label] = play_population(config, negotiator, progress, name).share_of_maximum
+            values[name, label] = play_population(config, negotiator, run, progress, name).share_of_maximum
     rows = [{"agent": agent, "label": label, **exactly(value, oracle.n).as_dict()} for (agent, label), value in values.items()]
     rows.sort(key=lambda row: ["oracle", "bayes", f"bayes_{fixed}", *PLAYED].index(row["agent"]))
     return {"scenario": scenario, "exact": True, "notes": [] if plans.note is None else [plans.note], "rows": rows}
@@ -108,11 +123,12 @@ def _fixed_label(offers: int) -> str:
     return f"blind Bayes: {counted(offers, 'offer')}, then AGREE"
 
 
-def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> tuple[list[Row], list[str]]:
-    """The best blind plan, and the one that makes a fixed number of offers and then agrees; with a note where the best is not proved."""
-    fixed = min(offers_before_agreeing(batch, opener) for opener in _openers(batch))
-    best, gaps, short = np.zeros(batch.size), np.zeros(batch.size), np.zeros(batch.size)
+def plan_part(config: BargainingConfig, contexts: int, seed: int) -> dict[str, NDArray[np.float64]]:
+    """In the contexts of some seeds: the value of the best blind plan, how much more it could be, and the value with fixed offers."""
+    batch = opened(config, consecutive(seed, contexts))
+    fixed = _fixed_offers(batch)
     plans: dict[tuple[int, ...], tuple[float, float, float]] = {}
+    rows = np.zeros((3, batch.size))
     for slot in range(batch.size):
         state = batch.state[slot]
         opener = int(state["opener"])
@@ -121,16 +137,27 @@ def _plan_rows(batch: BargainingBatch, seed: int, progress: Progress) -> tuple[l
         if key not in plans:
             plan = bayes_plan(context, batch, opener)
             plans[key] = (plan.value, plan.gap, bayes_plan(context, batch, opener, fixed).value)
-        best[slot], gaps[slot], short[slot] = plans[key]
-        if slot % 50 == 0:
-            progress("blind plans", slot, batch.size)
-    maximum = maximum_rewards(batch)
+        rows[:, slot] = plans[key]
+    return {"best": rows[0], "gap": rows[1], "short": rows[2]}
+
+
+def _plan_rows(config: BargainingConfig, contexts: int, seed: int, run: Executor, progress: Progress) -> tuple[list[Row], list[str]]:
+    """The best blind plan, and the one that makes a fixed number of offers and then agrees; with a note where the best is not proved."""
+    batch = opened(config, consecutive(seed, contexts))
+    fixed, maximum = _fixed_offers(batch), maximum_rewards(batch)
+    found = _computed("blind plans", plan_part, config, contexts, SLOW_CHUNK, seed, run, progress)
+    gaps = found["gap"]
     unproved, more = counted(int((gaps > 0).sum()), "blind plan"), gaps.sum() / maximum.sum()
     rows = [
-        _agent_row("bayes", PLAN_LABEL, best, maximum, seed),
-        _agent_row(f"bayes_{fixed}", _fixed_label(fixed), short, maximum, seed),
+        _agent_row("bayes", PLAN_LABEL, found["best"], maximum, seed),
+        _agent_row(f"bayes_{fixed}", _fixed_label(fixed), found["short"], maximum, seed),
     ]
     return rows, [f"{unproved} not proved to be the best; blind Bayes is at most {more:.6f} higher."] if gaps.any() else []
+
+
+def _fixed_offers(batch: BargainingBatch) -> int:
+    """How many offers the plan of a fixed number makes."""
+    return min(offers_before_agreeing(batch, opener) for opener in _openers(batch))
 
 
 def _openers(batch: BargainingBatch) -> list[int]:
@@ -195,32 +222,39 @@ class Scale(NamedTuple):
     notes: list[str]
 
 
+def play_designer(config: AuctionConfig, name: str, episodes: int, seed: int, budget: SearchBudget) -> Row:
+    """The scores of a designer's episodes, and what it had to assume, as a task returns them."""
+    make = makers(config, budget)[name]
+    if isinstance(make, str):
+        raise InvalidOption(f"{name}: {make}")
+    designer = make()
+    return {"scores": play(designer, config, episodes, seed).mean(axis=1), "assumed": designer.assumed}
+
+
 def auction_yardstick(
     config: AuctionConfig,
     episodes: int,
     seed: int,
-    progress: Progress,
+    progress: Progress = silent,
     placed: PlacedModel | None = None,
     budget: SearchBudget = QUICK,
+    run: Executor = HERE,
 ) -> Scale:
     """Every designer on one population, and a language model where one is given."""
     wanted = makers(config, budget)
     notes = [f"A row is missing: {name}: {made}" for name, made in wanted.items() if isinstance(made, str)]
     present = {name: made for name, made in wanted.items() if not isinstance(made, str)}
-    total, scores = len(present) + (placed is not None), {}
-    for done, (name, make) in enumerate(present.items()):
-        progress(name, done, total)
-        designer = make()
-        scores[name] = play(designer, config, episodes, seed).mean(axis=1)
-        notes += [f"{name}: {note}." for note in designer.assumed]
+    tasks = [Task(f"{config.stage}: {name}", play_designer, (config, name, episodes, seed, budget)) for name in present]
+    found = dict(zip(present, run(tasks, progress).whole(), strict=True))
+    scores = {name: values["scores"] for name, values in found.items()}
+    notes += [f"{name}: {note}." for name, values in found.items() for note in values["assumed"]]
     best = max((scores[name] for name in present if name.startswith("best constant")), key=lambda values: float(values.mean()))
     rows = [
         _designer_row(name, values, best, **(_over_own(config, values, seed) if name == SCHEDULE else {}))
         for name, values in scores.items()
     ]
     if placed is not None:
-        rows.append(_model_row(placed, config, seed, best[: placed.episodes], progress, total))
-    progress("done", total, total)
+        rows.append(_model_row(placed, config, seed, best[: placed.episodes], progress))
     return Scale(rows, notes)
 
 
@@ -232,12 +266,12 @@ def _over_own(config: AuctionConfig, values: NDArray[np.float64], seed: int) -> 
     return {"over_own_constant": paired_difference(values, own).as_dict()}
 
 
-def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDArray[np.float64], progress: Progress, total: int) -> Row:
+def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDArray[np.float64], progress: Progress) -> Row:
     """The language model on the first of the seeds, all its episodes in one call per step."""
     steps, before = config.episode_length, placed.designer.counters["posted"]
 
     def stepped(step: int, _posted: object = None) -> None:
-        progress(f"{placed.label}, step {min(step + 1, steps)} of {steps}", (total - 1) * steps + step, total * steps)
+        progress(f"{placed.label}, step {min(step + 1, steps)} of {steps}", step, steps)
 
     stepped(0)
     values = play(placed.designer, config, placed.episodes, seed, stepped).mean(axis=1)

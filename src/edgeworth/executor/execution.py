@@ -101,7 +101,7 @@ class Executor:
                         self._keep(task, outcome.packed)
                         values[task.name] = unpacked(outcome.packed)
                 tally.show(len(there), len(failures), ended is not None)
-        self.failed |= bool(failures)
+        self.failed |= any(not failure.refused for failure in failures.values())
         found = {name: value for name, value in values.items() if name not in failures}
         return Results(found, tuple(failures[name] for name in values if name in failures))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import pickle
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -43,11 +44,14 @@ def connect(workers: int | None, address: str | None) -> bool:
     return True
 
 
-def perform_in(folder: str, task: Task) -> Outcome:
-    """Carry out a task in the driver's folder where this machine has it, so that relative paths mean the same."""
+def perform_in(folder: str, sent: bytes) -> Outcome:
+    """Carry out a task in the driver's folder where this machine has it, so that relative paths mean the same.
+
+    The task arrives as bytes, since arrays that Ray itself unpacks cannot be written to.
+    """
     if os.path.isdir(folder):
         os.chdir(folder)
-    return perform(task)
+    return perform(pickle.loads(sent))
 
 
 class OnRay:
@@ -75,7 +79,7 @@ class OnRay:
         while left:
             room = (self.workers or AHEAD * max(1, self._cpus())) - len(self._handed)
             for _, number in zip(range(room), numbers, strict=False):  # in this order, else a number is lost
-                self._handed[self._perform.remote(os.getcwd(), tasks[number])] = number
+                self._handed[self._perform.remote(os.getcwd(), self.ray.cloudpickle.dumps(tasks[number]))] = number
             over, _ = self.ray.wait(list(self._handed), num_returns=1, timeout=TICK)
             if not over:
                 yield None

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.designers.search import Contest, SearchBudget, redrawn, rounded
 from edgeworth.config import AuctionConfig
+from edgeworth.executor.execution import Executor
 from edgeworth.games.auction.action import FIELDS, action_of, random_mechanisms
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES
@@ -68,12 +69,13 @@ def search_schedule(
     budget: ScheduleBudget | None = None,
     threads: int = 1,
     progress: Progress = silent,
+    run: Executor | None = None,
 ) -> FoundSchedule:
     """The best schedule of `episode_length` mechanisms; `start` holds the constants to begin at, the best of each format."""
     budget = ScheduleBudget() if budget is None else budget
     steps, rng = config.episode_length, generator(seed)
     rounds = len(start) * budget.restarts * (budget.halvings + 2 * budget.generations + 2) + MOST_UNDONE + 3
-    contest = Contest(config, seed, threads, rounds, progress)
+    contest = Contest(config, seed, threads, rounds, progress, run)
     constants = np.repeat(start[:, None], steps, axis=1)
     finalists = [constants]
     for constant in constants:

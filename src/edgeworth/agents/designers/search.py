@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
+from edgeworth.executor.execution import Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.games.auction.action import CHOICES, FIELDS, HIGHEST, NUMBERS, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.vocabulary import ALLOW, AUCTION_TYPES
@@ -29,6 +31,8 @@ FixedFields = Mapping[str, int | float | bool]
 FORMAT = "auction_type"
 FIRST_ROUND, ROUND_WIDTH = 1_000_000, 100_000
 """Where the markets of the first round begin, from the seed, and how far apart those of two rounds are."""
+TASK_MARKETS = 4_000
+"""Episodes of a market in a task: some tenths of a second."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +102,26 @@ def mean_scores(designs: Rows, config: AuctionConfig, markets: int, seed: int, t
 
 
 class Contest:
-    """Rounds of comparison: all designs of a round are scored on the same markets, every round on others."""
+    """Rounds of comparison: all designs of a round are scored on the same markets, every round on others.
 
-    def __init__(self, config: AuctionConfig, seed: int, threads: int, rounds: int, progress: Progress) -> None:
-        self.config, self.threads, self.rounds, self.progress = config, threads, rounds, progress
+    With an executor a round is cut into tasks of some designs each, whatever the number of workers.
+    """
+
+    def __init__(
+        self, config: AuctionConfig, seed: int, threads: int, rounds: int, progress: Progress, run: Executor | None = None
+    ) -> None:
+        self.config, self.threads, self.rounds, self.progress, self.run = config, threads, rounds, progress, run
         self.next_seed, self.done = seed + FIRST_ROUND, 0
 
     def scores(self, designs: Rows, markets: int, what: str) -> NDArray[np.float64]:
         """The scores of a round, shape (designs, markets)."""
-        scores = mean_scores(designs, self.config, markets, self.next_seed, self.threads)
+        if self.run is None:
+            scores = mean_scores(designs, self.config, markets, self.next_seed, self.threads)
+        else:
+            size = max(1, TASK_MARKETS // markets)
+            some = (designs[begin : begin + size] for begin in range(0, len(designs), size))
+            tasks = [Task(str(n), mean_scores, (part, self.config, markets, self.next_seed, self.threads)) for n, part in enumerate(some)]
+            scores = np.concatenate(self.run(tasks).whole())
         self.next_seed += ROUND_WIDTH
         self.done += 1
         self.progress(what, self.done, self.rounds)
@@ -136,6 +151,7 @@ def search_mechanism(
     threads: int = 1,
     progress: Progress = silent,
     start: Rows | None = None,
+    run: Executor | None = None,
 ) -> Found:
     """The best constant mechanisms for a population that is known, one per format.
 
@@ -146,17 +162,17 @@ def search_mechanism(
     fixed = dict(fixed or {})
     formats = [int(fixed[FORMAT])] if FORMAT in fixed else list(range(len(AUCTION_TYPES)))
     rounds = len(formats) * (budget.restarts * (budget.halvings + budget.generations + 2) + 1) + 2
-    contest, rng = Contest(config, seed, threads, rounds, progress), generator(seed)
+    contest, rng = Contest(config, seed, threads, rounds, progress, run), generator(seed)
     winners = []
     for kind in formats:
         held_here = {**fixed, FORMAT: kind}
-        finalists = [run(contest, rng, budget, held_here, AUCTION_TYPES[kind], start) for _ in range(budget.restarts)]
+        finalists = [run_format(contest, rng, budget, held_here, AUCTION_TYPES[kind], start) for _ in range(budget.restarts)]
         winners.append(contest.best(np.concatenate(finalists), budget.final_markets, 1, f"{AUCTION_TYPES[kind]}, choosing"))
     ranked = contest.best(held(rounded(np.concatenate(winners)), fixed), budget.final_markets, len(formats), "comparing formats")
     return Found(ranked, contest.scores(ranked, budget.final_markets, "scoring"))
 
 
-def run(contest: Contest, rng: np.random.Generator, budget: SearchBudget, fixed: FixedFields, name: str, start: Rows | None) -> Rows:
+def run_format(contest: Contest, rng: np.random.Generator, budget: SearchBudget, fixed: FixedFields, name: str, start: Rows | None) -> Rows:
     """One run within a format: its finalists, best first."""
     designs = contest.thinned(held(random_mechanisms(rng, budget.candidates), fixed), budget, name)
     if start is not None:
