@@ -109,11 +109,13 @@ scales: $(WARM)  ## measure the constants that standardise market features; need
 	@echo "edgeworth: measuring scores and proxies under random mechanisms."
 	@$(BIN)/python -m edgeworth.envs.daedalus_features
 
-docs: $(STAMP)  ## regenerate docs/cli.md, the tables from results/, and the figure and list of the modules
+docs: $(STAMP)  ## regenerate docs/cli.md, the tables and the list of modules, and build the documentation site into site/
 	@echo "edgeworth: writing docs/cli.md, the tables of README and docs, and docs/architecture."
 	@$(BIN)/python docs/write_cli.py
 	@$(BIN)/python docs/write_tables.py
 	@$(BIN)/python docs/write_architecture.py
+	@echo "edgeworth: building the site; every link is checked. To read it: python -m http.server -d site"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 notebooks: $(STAMP)  ## turn every example into a notebook in examples/notebooks/
 	@for example in examples/*.py; do $(BIN)/jupytext --quiet --to ipynb --output examples/notebooks/$$(basename $$example .py).ipynb $$example; done
@@ -121,7 +123,7 @@ notebooks: $(STAMP)  ## turn every example into a notebook in examples/notebooks
 
 clean:  ## remove the environment, caches and compiled rules
 	@echo "edgeworth: removing .venv, caches and compiled rules."
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml

@@ -13,14 +13,14 @@ ROOT = Path(__file__).resolve().parents[1]
 README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "games" / "auction.md"
 POCKET, TRAINING, DESIGNER = (ROOT / "docs" / f"{name}.md" for name in ("pocket", "training", "designer"))
 BLOG, BELIEFS = ROOT / "docs" / "blog.md", ROOT / "docs" / "beliefs.md"
-PAGE = ROOT / "docs" / "page.md"
+PAGE, RESULTS = ROOT / "docs" / "page.md", ROOT / "docs" / "results.md"
 TOURNAMENT = ROOT / "docs" / "tournament.md"
 SELF_PLAY = ROOT / "docs" / "self_play.md"
 DIALOGUE_ACTS, IMITATION = ROOT / "docs" / "dialogue_acts.md", ROOT / "docs" / "imitation.md"
 HINT_STUDY = ROOT / "docs" / "studies" / "hints.md"
 SCENARIOS = ("classic", "one_shot", "discounted", "walkaway", "lewis", "lewis_keep_all")
 AGENTS = ("oracle", "bayes", "concession", "agree_first", "random", "greedy")
-README_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
+MAIN_ENTRIES = ("vector_1024", "inner_loop", "single_step", "plain_step", "plain_play", "numpy_1024", "openspiel")
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -613,9 +613,10 @@ def tables() -> dict[Path, dict[str, str]]:
     )
     return {
         BELIEFS: {"partners": partners_table(_load("yardstick_partners.json"))},
-        README: {
+        README: {"yardstick": yardstick_table(yardstick)},
+        RESULTS: {
             "yardstick": yardstick_table(yardstick),
-            "rates": rates_table(env, README_ENTRIES),
+            "rates": rates_table(env, MAIN_ENTRIES),
             "designers": designers_table(designers),
             "hints": hints_table(hints),
             "negotiators": negotiators_table(negotiators),

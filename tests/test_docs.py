@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -52,15 +55,49 @@ def test_every_relative_link_of_the_pages_leads_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_examples_of_the_readme_print_the_same_every_time(capsys: pytest.CaptureFixture[str]) -> None:
-    examples = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+def readme_examples(language: str) -> list[tuple[str, str]]:
+    """The examples of README in a language, each with the output shown below it."""
+    return re.findall(rf"```{language}\n([^`]*)```\n\n```text\n([^`]*)```", (ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def trimmed(output: str) -> str:
+    return "\n".join(line.rstrip() for line in output.strip("\n").splitlines()) + "\n"
+
+
+def test_the_examples_of_the_readme_print_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = readme_examples("python")
     assert len(examples) == 2
+    for code, shown in examples:
+        exec(code, {})  # the reader will do the same
+        assert trimmed(capsys.readouterr().out) == shown
+
+
+def test_the_command_of_the_readme_prints_what_it_shows() -> None:
+    ((command, shown),) = readme_examples("sh")
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, env=environment, timeout=600)
+    assert trimmed(done.stdout) == shown
+
+
+def test_the_readme_is_short_and_names_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 1000 and "make lab " in text and "make test " in text
+    for link in ("CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "NOTICE", "docs/images/bargaining.png", "docs/images/market.png"):
+        assert f"]({link})" in text
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "guides").glob("*.md")), ids=lambda page: page.stem)
+def test_the_examples_of_a_guide_run_and_print_something(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert examples
     for example in examples:
-        printed = []
-        for _ in range(2):
-            exec(example, {})  # the reader will do the same
-            printed.append(capsys.readouterr().out)
-        assert printed[0].strip() and printed[0] == printed[1]
+        exec(example, {"__name__": "example"})  # the reader will do the same
+        assert capsys.readouterr().out.strip()
+
+
+def test_the_list_of_examples_has_all_of_them() -> None:
+    listed = set(re.findall(r"\(\.\./examples/(\w+)\.py\)", (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")))
+    assert listed == {path.stem for path in (ROOT / "examples").glob("*.py")}
 
 
 def test_the_examples_of_the_page_on_hints_run() -> None:
