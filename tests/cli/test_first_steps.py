@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from edgeworth import __version__
+from edgeworth.cli import LAST, LazyCommand, app
 from edgeworth.config import config_folder, found_config, load_yaml
 from edgeworth.errors import DataError
 
@@ -68,3 +70,22 @@ for kind in (np.int64, np.int32):
         for _ in range(2)
     ]
     assert [run.stdout.split() for run in runs] == [["compiling"], []]
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command with the words that call it."""
+    loaded = command.load() if isinstance(command, LazyCommand) else command
+    if not getattr(loaded, "commands", None):
+        yield path, loaded
+    for name, inner in getattr(loaded, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+def test_help_lists_a_commands_own_options_first_and_the_shared_ones_in_one_order() -> None:
+    found = list(commands(typer.main.get_command(app)))
+    assert len(found) > 30
+    for path, command in found:
+        with command.make_context(" ".join(path), [], resilient_parsing=True) as context:
+            listed = [name for option in command.get_params(context) for name in option.opts if name.startswith("--")]
+        shared = [name for name in listed if name in LAST]
+        assert shared == sorted(shared, key=LAST.index) and listed[-len(shared) :] == shared and listed[-1] == "--help", path

@@ -53,19 +53,30 @@ COMMANDS = {
 ALIASES = {"designers": "designer"}
 """Other names of commands."""
 
+LAST = (
+    *("--set", "--seed", "--engine", "--address", "--workers", "--threads", "--device"),
+    *("--out", "--resume", "--result", "--figure", "--bundle", "--quiet", "--brief", "--json", "--help"),
+)
+"""Options that many commands share, in the order of every command's help: further settings, how it is computed, where the result goes."""
 STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
 
 
 class Command(TyperCommand):
-    """A command whose help shows no type beside flags, which take no value."""
+    """A command whose help shows its own options first and no type beside flags, which take no value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options, with an empty type for flags."""
+        """The options in the order of help, with an empty type for flags."""
         found: list[Any] = super().get_params(ctx)
         for option in found:
             if getattr(option, "is_flag", False) and option.metavar is None:
                 option.metavar = ""
-        return found
+        return sorted(found, key=_place)
+
+
+def _place(option: Any) -> int:
+    """Where an option stands in help: its place among the shared ones, after all others."""
+    shared = [LAST.index(name) + 1 for name in option.opts if name in LAST]
+    return shared[0] if shared else 0
 
 
 class LazyCommand(TyperCommand):

@@ -32,17 +32,17 @@ QUANTITY = (
 
 
 def evaluate_command(
-    episodes: Annotated[int, typer.Option(min=20, help="Episodes of every designer in every cell.")] = 1000,
-    model_episodes: Annotated[
-        int | None, typer.Option(min=0, help="Episodes of a language model, 0 for none. Default: as many as the others.")
-    ] = None,
-    free_episodes: Annotated[int, typer.Option(min=0, help="Episodes on the stages with replies that are not constrained.")] = 200,
     before: Annotated[str | None, typer.Option(help="Language model before GRPO: a folder, a run, a name. Default: pocket.")] = None,
     after: Annotated[str | None, typer.Option(help="Language model after GRPO. Default: pocket_designer, if it is bundled.")] = None,
     policy: Annotated[Path | None, typer.Option(help="Run folder or checkpoint of the policy. Default: the bundled one.")] = None,
     cell: Annotated[
         list[str] | None, typer.Option(help="Population and number of bidders, e.g. held_out:8; repeat for several. Default: all four.")
     ] = None,
+    episodes: Annotated[int, typer.Option(min=20, help="Episodes of every designer in every cell.")] = 1000,
+    model_episodes: Annotated[
+        int | None, typer.Option(min=0, help="Episodes of a language model, 0 for none. Default: as many as the others.")
+    ] = None,
+    free_episodes: Annotated[int, typer.Option(min=0, help="Episodes on the stages with replies that are not constrained.")] = 200,
     cache: Annotated[Path, typer.Option(help="File that keeps replies; a run that was stopped continues from it.")] = CACHE,
     client_option: options.ClientOptions = None,
     seed: options.Seed = 0,

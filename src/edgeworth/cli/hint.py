@@ -38,6 +38,8 @@ DUE = np.ones(1, np.bool_)
 
 
 def hint_command(
+    scenario: options.Scenario = "classic",
+    partner: options.Partner = None,
     counts: options.Counts = None,
     mine: options.Mine = None,
     theirs: options.Theirs = None,
@@ -54,8 +56,6 @@ def hint_command(
     temperature: options.Temperature = None,
     max_tokens: options.MaxTokens = None,
     reply: Annotated[str | None, typer.Option(help="Judge this reply instead of asking a model.")] = None,
-    scenario: options.Scenario = "classic",
-    partner: options.Partner = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
