@@ -12,11 +12,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.cli import app
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.evaluation.memory_figures import draw_memory, memory_finding, upper_bound
+from edgeworth.evaluation.partner_yardstick import share_against
 from edgeworth.evaluation.statistics import over_seeds
-from edgeworth.evaluation.study import Cell, Study, checkpoint_of, load_study, run_folder, steps_made, train_one
+from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, load_study, run_folder, steps_made, train_one
 from edgeworth.evaluation.study_report import play_one, run_study
 from edgeworth.executor.execution import executor
 from edgeworth.runlog import read_history
@@ -157,3 +160,22 @@ def test_the_command_trains_compares_and_draws(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "r.json").read_text())["training_seeds"] == [0, 1]
     wrong = CliRunner().invoke(app, ["study", "negotiator"])
     assert isinstance(wrong.exception, UnknownName) and "negotiators" in str(wrong.exception)
+
+
+def test_agents_also_meet_the_partners_of_a_study_between_bounds(tmp_path: Path) -> None:
+    cells = tuple(
+        Cell(name, "ppo_config.yaml", {**SMALL, "env": {"max_turns": 3, "partner": partner}})
+        for name, partner in (("linear", "linear"), ("generalist", "population"))
+    )
+    study = Study("a trial", cells, seeds=(3, 4), episodes=60, yardstick_episodes=20, partners=("linear", "boulware"), own_sides=2)
+    result = run_study(study, tmp_path)
+    assert [scale["partner"] for scale in result["scales"]] == ["linear", "boulware"]
+    for cell, row in zip(cells, result["cells"], strict=True):
+        for scale in result["scales"]:
+            game, found = game_of_cell(cell, scale["partner"]), row["against"][scale["partner"]]
+            shares = [share_against(game, Learned(checkpoint_of(tmp_path, cell, seed)), 2) for seed in (3, 4)]
+            assert [run["against"][scale["partner"]] for run in row["seeds"]] == shares
+            assert found["value"] == pytest.approx(np.mean(shares)) and max(shares) <= upper_bound(scale) + 1e-9
+    draw_memory(result, tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").stat().st_size > 10_000
+    assert "the specialists" in memory_finding(result)

@@ -45,6 +45,12 @@ def partner_yardstick(
     return {"scenario": scenario, "partner": config.partner, "exact": own_sides is None, "own_sides": len(population.sides), "rows": rows}
 
 
+def share_against(config: BargainingConfig, negotiator: Negotiator, own_sides: int, seed: int = 0) -> float:
+    """The share of the maximum that an agent gets in all negotiations of so many own sides, those of `partner_yardstick`."""
+    population = Population.sample(config, own_sides, seed)
+    return population.share(play_sides(population, negotiator).reward)
+
+
 def _bounds(population: Population, progress: Progress) -> NDArray[np.float64]:
     """Both upper bounds for every own side."""
     found = np.zeros((len(TOLD), len(population.sides)))

@@ -138,6 +138,10 @@ class Study:
     """The values of a grid with which the cells are compared that differ in them alone."""
     play_with: tuple[str, ...] = ()
     """Hint providers that agents which learnt with hints are also played with, instead of their own; `none` takes the hints away."""
+    partners: tuple[str, ...] = ()
+    """Partners that every agent also meets, whatever it was trained with, beside the bounds of what is possible there."""
+    own_sides: int = 160
+    """Own sides with which it meets them, drawn by seed 0, each with all utilities that the partner may have."""
     figure: str = "edgeworth.evaluation.training_figures:draw_study"
     """What draws its result."""
 
@@ -225,9 +229,10 @@ def train_one(study: Study, cell: Cell, seed: int, runs: Path) -> None:
         run.close()
 
 
-def game_of_cell(cell: Cell) -> BargainingConfig:
-    """The game that the runs of a cell end with."""
-    return stages_of(cell.settings(0))[-1].game
+def game_of_cell(cell: Cell, partner: str | None = None) -> BargainingConfig:
+    """The game that the runs of a cell end with, or the same with another partner."""
+    game = stages_of(cell.settings(0))[-1].game
+    return game if partner is None else dataclasses.replace(game, partner=partner, partner_options={})
 
 
 def steps_made(folder: Path) -> int:

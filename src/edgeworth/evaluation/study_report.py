@@ -22,6 +22,7 @@ from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import Episodes, play_episodes
 from edgeworth.evaluation.learning_curves import final_score, learning_curves, moves_to_reach
 from edgeworth.evaluation.negotiators import play_ends
+from edgeworth.evaluation.partner_yardstick import partner_yardstick, share_against
 from edgeworth.evaluation.statistics import mean, over_seeds, ratio, within_one
 from edgeworth.evaluation.study import (
     Cell,
@@ -67,7 +68,9 @@ def run_study(study: Study, runs: Path, run: Executor = HERE, progress: Progress
     games = {repr(game): game for game in map(game_of_cell, study.cells)}
     head = min(study.episodes, study.yardstick_episodes)
     scales = [Task(f"yardsticks: {key}", play_scale, (game, head, study.evaluation_seed)) for key, game in games.items()]
-    played = run([*scales, *tasks_of(study, measure_run, runs, jobs)], progress)
+    possible = {name: game_of_cell(study.cells[0], name) for name in study.partners}
+    bounds = [Task(f"bounds: {name}", partner_yardstick, ("", game, study.own_sides, 0)) for name, game in possible.items()]
+    played = run([*scales, *bounds, *tasks_of(study, measure_run, runs, jobs)], progress)
     failures += played.failures
     rows, folders = [], {}
     for cell in study.cells:
@@ -84,6 +87,7 @@ def run_study(study: Study, runs: Path, run: Executor = HERE, progress: Progress
         "episodes": study.episodes,
         "yardstick_episodes": head,
         "evaluation_seeds": f"{study.evaluation_seed} to {study.evaluation_seed + study.episodes - 1}",
+        **({"scales": [found for task in bounds if (found := played.values.get(task.name))]} if bounds else {}),
         "cells": rows,
         **({"failures": [failure.as_dict() for failure in failures]} if failures else {}),
     }
@@ -109,8 +113,15 @@ def measure_run(study: Study, cell: Cell, seed: int, runs: Path) -> Row:
         "deal_rate": float(episodes.agreed.mean()),
         "length": float(episodes.turns.mean()),
         **({"played_with": {hint: other.share for hint, other in instead.items()}} if instead else {}),
+        **({"against": meet_partners(study, cell, seed, runs)} if study.partners else {}),
         **training_facts(run_folder(runs, cell, seed)),
     }
+
+
+def meet_partners(study: Study, cell: Cell, seed: int, runs: Path) -> dict[str, float]:
+    """The share of the maximum that a trained agent gets against each partner of the study."""
+    agent = Learned(checkpoint_of(runs, cell, seed))
+    return {name: share_against(game_of_cell(cell, name), agent, study.own_sides) for name in study.partners}
 
 
 def measure_cell(study: Study, cell: Cell, measured: list[Row], folders: list[Path], scale: Mapping[str, Any]) -> Row:
@@ -131,6 +142,7 @@ def measure_cell(study: Study, cell: Cell, measured: list[Row], folders: list[Pa
         "below_bayes": over_seeds(below).as_dict() if below else None,
         "deal_rate": within_one(over_seeds([row["deal_rate"] for row in seeds])).as_dict(),
         "length": over_seeds([row["length"] for row in seeds]).as_dict(),
+        **_against(study, seeds),
         "yardsticks": scale["shares"],
         "seeds": seeds,
         "targets": [],
@@ -141,6 +153,12 @@ def measure_cell(study: Study, cell: Cell, measured: list[Row], folders: list[Pa
     if cell.below_bayes is not None and below:
         found["targets"].append(_target("below_bayes", found["below_bayes"]["value"], "<=", cell.below_bayes))
     return found
+
+
+def _against(study: Study, seeds: list[Row]) -> Row:
+    """The scores against each partner of the study, if there are any, over seeds."""
+    found = {name: over_seeds([row["against"][name] for row in seeds]).as_dict() for name in study.partners}
+    return {"against": found} if found else {}
 
 
 def _target(name: str, value: float, relation: str, wanted: float) -> Row:
