@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -11,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from edgeworth.agents.designers.bundled import bundled_mechanism
 from edgeworth.errors import InvalidOption
 from edgeworth.executor.execution import executor
 from edgeworth.executor.tasks import Task
+from edgeworth.llm.client import Messages
 
 
 def noted(folder: Path, number: int) -> None:
@@ -64,6 +67,17 @@ def squares(folder: Path, count: int, seconds: float = 0.0) -> list[Task]:
 def carried_out(folder: Path) -> list[int]:
     """The numbers of the tasks that were carried out, in order."""
     return sorted(map(int, (folder / "carried_out").read_text(encoding="utf-8").split()))
+
+
+def answer(messages: Messages) -> str:
+    """What a scripted model says: something that depends on the question alone."""
+    return f"{len(messages[-1].content)} characters"
+
+
+def mechanism(messages: Messages) -> str:
+    """What a scripted designer says: some mechanisms, and now and then nothing legal."""
+    number = sum(map(ord, messages[-1].content)) % 7
+    return "none" if number == 0 else json.dumps({**bundled_mechanism("stages").model_dump(), "reserve_price": number / 10})
 
 
 if __name__ == "__main__":

@@ -79,6 +79,11 @@ def client_name(client: str | None, model: str | None) -> str:
     return OWN_CLIENT if model is None else HUB_CLIENT
 
 
+def gpus_for(options: Mapping[str, Any]) -> float:
+    """How many GPUs a client with these options needs."""
+    return float(str(options.get("device", "")).startswith("cuda"))
+
+
 def client_for(asker: Callable[..., Any], client: str | Client | None, model: str | None, **options: Any) -> Counted:
     """A client by name, or one that is open already; typos in its options get a suggestion."""
     if isinstance(client, Client):

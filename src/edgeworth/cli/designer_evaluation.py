@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,15 +12,14 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
-from edgeworth.agents.designers.designer import Designer
-from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, say, table
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.evaluation.designer_evaluation import CELLS, Cell, Entrant, Played, evaluate
+from edgeworth.evaluation.designer_evaluation import CELLS, Cell, Entrant, ModelOptions, Played, evaluate, evaluate_apart
 from edgeworth.evaluation.designer_targets import AFTER, BEFORE, FREE, POLICY, STAGES, result_of
 from edgeworth.evaluation.hint_measures import FREE_TEMPERATURE
 from edgeworth.evaluation.statistics import Estimate, mean
+from edgeworth.executor.tasks import put_away
 from edgeworth.games.auction.population import population_table
 from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.progress import Progress
@@ -46,6 +46,9 @@ def evaluate_command(
     cache: Annotated[Path, typer.Option(help="File that keeps replies; a run that was stopped continues from it.")] = CACHE,
     client_option: options.ClientOptions = None,
     seed: options.Seed = 0,
+    engine: options.Engine = "local",
+    address: options.Address = None,
+    workers: options.MoreWorkers = None,
     out_file: options.OutFile = None,
     figure: options.Figure = None,
     as_json: options.AsJson = False,
@@ -62,19 +65,22 @@ def evaluate_command(
     cells = [_cell(text) for text in cell] if cell else list(CELLS)
     asked = min(episodes if model_episodes is None else model_episodes, episodes)
     notes = [] if asked else ["Rows are missing: language models: left out, as --model-episodes 0 asks."]
+    alone = engine == "local" and workers in (None, 1)
     with fallbacks_as_messages():
-        models = _models(before, after, cache, options.client_options(client_option)) if asked else {}
+        models = _models(before, after, cache, options.client_options(client_option), alone) if asked else {}
         entrants = [*_policies(policy, episodes, cells, notes), *_entrants(models, asked, min(free_episodes, asked), cells, seed)]
         try:
-            with progress() as task:
+            with options.executed(engine, address, workers) as run, progress() as task:
                 clock = _Clock(task("language models"))
-                found = evaluate(entrants, cells, episodes, seed, clock.show, clock.finished)
+                if alone:
+                    found = evaluate(entrants, cells, episodes, seed, clock.show, clock.finished)
+                else:
+                    found = evaluate_apart(entrants, cells, episodes, seed, run, task("designers"), clock.finished)
         except KeyboardInterrupt:
             say(f"Replies so far are in {cache}; the same command continues from there.")
             raise
         finally:
-            for model in models.values():
-                model.close()
+            put_away()
     result = {
         "command": command_line(),
         "quantity": QUANTITY,
@@ -113,29 +119,26 @@ def _policies(checkpoint: Path | None, episodes: int, cells: list[Cell], notes: 
     yield Entrant(POLICY, lambda: designer, episodes, tuple(cells))
 
 
-def _models(before: str | None, after: str | None, cache: Path, client_options: dict[str, Any]) -> dict[str, LanguageModel]:
-    """The language models by the names of their rows, loaded."""
+def _models(before: str | None, after: str | None, cache: Path, client_options: dict[str, Any], alone: bool) -> dict[str, ModelOptions]:
+    """The language models by the names of their rows; loaded, where this process asks them."""
     if before is None and after is None:
         before, after = "pocket", "pocket_designer" if BUNDLED["pocket_designer"].is_dir() else None
     named = {f"{stage} ({model})": model for stage, model in ((BEFORE, before), (AFTER, after)) if model is not None}
-    found = {name: LanguageModel(model=model, cache=cache, **client_options) for name, model in named.items()}
-    for model in found.values():
-        model.check()
+    cache.absolute().parent.mkdir(parents=True, exist_ok=True)
+    found = {name: ModelOptions({"model": model, "cache": cache, **client_options}) for name, model in named.items()}
+    for model in found.values() if alone else ():
+        model.designer().check()
     return found
 
 
-def _entrants(models: dict[str, LanguageModel], episodes: int, free_episodes: int, cells: list[Cell], seed: int) -> Iterator[Entrant]:
+def _entrants(models: dict[str, ModelOptions], episodes: int, free_episodes: int, cells: list[Cell], seed: int) -> Iterator[Entrant]:
     """Every language model, constrained in all cells and free on the stages."""
     for name, model in models.items():
-        yield Entrant(name, _made(model), episodes, tuple(cells), slow=True)
+        yield Entrant(name, model.designer, episodes, tuple(cells), slow=True, model=model)
     for name, model in models.items():
         if free_episodes and STAGES in cells:
-            free = LanguageModel(model.client, constrained=False, temperature=FREE_TEMPERATURE, seed=seed)
-            yield Entrant(name + FREE, _made(free), free_episodes, (STAGES,), slow=True)
-
-
-def _made(designer: Designer) -> Any:
-    return lambda: designer
+            free = replace(model, asked={"constrained": False, "temperature": FREE_TEMPERATURE, "seed": seed})
+            yield Entrant(name + FREE, free.designer, free_episodes, (STAGES,), slow=True, model=free)
 
 
 class _Clock:

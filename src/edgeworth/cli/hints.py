@@ -168,6 +168,9 @@ def fill_command(
     client_option: options.ClientOptions = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Pools to ask about together, and prompts that a local model reads at once.")] = 64,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask about only this many pools, evenly spread. Default: all.")] = None,
+    engine: options.Engine = "local",
+    address: options.Address = None,
+    workers: options.MoreWorkers = None,
     out_file: options.OutFile = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -186,8 +189,9 @@ def fill_command(
     provider = LanguageModelHints(client, model, prompt, cache=cache, as_plan=True, client_options=asking)
     began = time.perf_counter()
     try:
-        with progress() as task:
-            found = fill(provider, config, batch_size, limit, task("asking"))
+        with options.executed(engine, address, workers) as run, progress() as task:
+            alone = engine == "local" and workers in (None, 1)
+            found = fill(provider, config, batch_size, limit, task("asking"), None if alone else run)
     finally:
         provider.close()
     facts, seconds = asdict(found), round(time.perf_counter() - began, 3)

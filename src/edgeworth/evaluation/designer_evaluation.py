@@ -7,10 +7,14 @@ be shown and a run that was stopped finds its replies in the cache; what it play
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +24,12 @@ from edgeworth.agents.designers.designer import Designer, play
 from edgeworth.agents.designers.fixed import Fixed
 from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.agents.designers.search import QUICK
+from edgeworth.agents.questions import gpus_for
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import FallbackUsed
 from edgeworth.evaluation.yardstick import POLICY, SCHEDULE, TOLD_STAGE, makers
+from edgeworth.executor.execution import Executor
+from edgeworth.executor.tasks import Task, at_hand
 from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.population import recipe_names
 from edgeworth.games.auction.vocabulary import COALITION_POLICIES
@@ -75,6 +82,21 @@ class Played:
 
 
 @dataclass(frozen=True)
+class ModelOptions:
+    """Options of a language model: those that a worker loads it with, and those of another designer that asks the same client."""
+
+    loaded: Mapping[str, Any]
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    def designer(self) -> LanguageModel:
+        """The designer in this process; the cache of replies is left out on a machine that does not have its folder."""
+        cache = self.loaded.get("cache")
+        there = cache is not None and Path(cache).absolute().parent.is_dir()
+        model = at_hand(LanguageModel, {**self.loaded, "cache": cache if there else None})
+        return LanguageModel(model.client, **self.asked) if self.asked else model
+
+
+@dataclass(frozen=True)
 class Entrant:
     """A trained designer: the name of its row, how it is made, and on which cells it plays."""
 
@@ -84,6 +106,8 @@ class Entrant:
     cells: tuple[Cell, ...]
     slow: bool = False
     """A language model, whose mechanisms count for the progress."""
+    model: ModelOptions | None = None
+    """How a worker makes the language model."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +164,54 @@ def evaluate(
     return found
 
 
+def evaluate_apart(
+    entrants: Sequence[Entrant],
+    cells: Sequence[Cell],
+    episodes: int,
+    seed: int,
+    run: Executor,
+    progress: Progress = silent,
+    finished: Callable[[Cell, str, Played], None] = lambda cell, name, played: None,
+) -> list[CellScores]:
+    """The same evaluation on workers: references one per task, language models `SLICE` episodes per task."""
+    cheap = [Task(f"{cell.name}: {name}", play_reference, (cell, name, episodes, seed)) for cell in cells for name in references(cell)]
+    values = run(cheap, progress)
+    values.whole()
+    slices = []
+    for cell, entrant in itertools.product(cells, entrants):
+        if cell in entrant.cells and entrant.model is not None:
+            for first in range(0, entrant.episodes, SLICE):
+                part = (entrant.model, cell, min(SLICE, entrant.episodes - first), seed + first)
+                name, gpus = f"{cell.name}: {entrant.name}, {first}", gpus_for(entrant.model.loaded)
+                slices.append(Task(name, play_slice, part, asks=True, gpus=gpus))
+    asked = run(slices, progress) if slices else values
+    asked.whole()
+    found = []
+    for cell in cells:
+        played = {name: Played(**values.values[f"{cell.name}: {name}"]) for name in references(cell)}
+        for entrant in entrants:
+            if cell in entrant.cells:
+                starts = range(0, entrant.episodes, SLICE)
+                played[entrant.name] = (
+                    play_cell(entrant.make(), cell, entrant.episodes, seed)
+                    if entrant.model is None
+                    else joined([Played(**asked.values[f"{cell.name}: {entrant.name}, {first}"]) for first in starts])
+                )
+                finished(cell, entrant.name, played[entrant.name])
+        found.append(CellScores(cell, played, market_recipes(cell, episodes, seed)))
+    return found
+
+
+def play_reference(cell: Cell, name: str, episodes: int, seed: int) -> dict[str, Any]:
+    """What a reference did in a cell, as a task returns it."""
+    return dict(vars(play_cell(references(cell)[name](), cell, episodes, seed)))
+
+
+def play_slice(model: ModelOptions, cell: Cell, episodes: int, seed: int) -> dict[str, Any]:
+    """What a language model did in some episodes of a cell, as a task returns it."""
+    return dict(vars(play_cell(model.designer(), cell, episodes, seed)))
+
+
 class _Asked:
     """Counts the mechanisms that language models were asked for, over all cells."""
 
@@ -166,13 +238,19 @@ def play_cell(designer: Designer, cell: Cell, episodes: int, seed: int, count: C
     parts: list[Played] = []
     for first in range(0, episodes, size):
         parts.append(_play_slice(designer, model, cell.config, min(size, episodes - first), seed + first, count))
+    return dataclasses.replace(joined(parts), notes=designer.assumed)
+
+
+def joined(parts: Sequence[Played]) -> Played:
+    """Several lots of episodes as one."""
     reasons = sum((Counter(part.reasons) for part in parts), Counter[str]())
+    legal = [part.legal for part in parts if part.legal is not None]
     return Played(
         np.concatenate([part.scores for part in parts]),
         np.concatenate([part.allows for part in parts]),
-        None if model is None else np.concatenate([part.legal for part in parts if part.legal is not None]),
+        np.concatenate(legal) if legal else None,
         dict(sorted(reasons.items())),
-        designer.assumed,
+        tuple(parts[-1].notes),
     )
 
 

@@ -1,7 +1,8 @@
 """The Ray engine: tasks on this machine's Ray or on a cluster, by address.
 
 Ray schedules the tasks, one CPU each, and tries one again whose worker or node was lost, `ATTEMPTS` times in all. As many tasks are handed
-to Ray as it has CPUs, twice over, so that a long list needs no memory and nodes that join later get their share.
+to Ray as it has CPUs, twice over, so that a long list needs no memory and nodes that join later get their share. Tasks that ask a language
+model are batch inference with Ray Data: a pool of actors, each of which loads the model once.
 """
 
 from __future__ import annotations
@@ -54,6 +55,18 @@ def perform_in(folder: str, sent: bytes) -> Outcome:
     return perform(pickle.loads(sent))
 
 
+class Asker:
+    """An actor that carries out tasks which ask a language model; what it loads stays with it."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
+        """Carry out the tasks of a batch."""
+        outcomes = [pickle.dumps(perform_in(self.folder, sent)) for sent in batch["sent"]]
+        return {"number": list(batch["number"]), "outcome": outcomes}
+
+
 class OnRay:
     """Tasks on Ray; `workers` at a time, or as many as there are CPUs."""
 
@@ -61,12 +74,13 @@ class OnRay:
         self.ray, self.workers = ray_module(), workers
         self._connected = connect(workers, address)
         self._handed: dict[Any, int] = {}
+        self._asking = 0
         self._perform = self.ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(perform_in)
 
     @property
     def running(self) -> int:
         """How many tasks are under way, at most."""
-        return min(len(self._handed), self._cpus())
+        return self._asking or min(len(self._handed), self._cpus())
 
     def _cpus(self) -> int:
         there = int(self.ray.cluster_resources().get("CPU", 1))
@@ -74,6 +88,9 @@ class OnRay:
 
     def outcomes(self, tasks: Sequence[Task]) -> Generator[Ended, None, None]:
         """Carry out all tasks; what Ray cannot deliver is lost with its reason."""
+        if any(task.asks for task in tasks):
+            yield from self._inferred(tasks)
+            return
         numbers = iter(range(len(tasks)))
         left = len(tasks)
         while left:
@@ -89,6 +106,28 @@ class OnRay:
                     yield number, self.ray.get(reference)
                 except self.ray.exceptions.RayError as error:
                     yield number, lost(str(error))
+
+    def _inferred(self, tasks: Sequence[Task]) -> Generator[Ended, None, None]:
+        """Carry out tasks that ask a language model, as a dataset whose rows go through a pool of actors."""
+        data = ray_module("ray.data")
+        data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        self._asking = min(len(tasks), self._cpus())
+        rows = [{"number": number, "sent": self.ray.cloudpickle.dumps(task)} for number, task in enumerate(tasks)]
+        pool = {"concurrency": (1, self._asking), "num_cpus": 1, "num_gpus": max(task.gpus for task in tasks)}
+        inferred = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+            Asker, batch_size=1, fn_constructor_args=(os.getcwd(),), **pool
+        )
+        left = set(range(len(tasks)))
+        try:
+            for row in inferred.iter_rows():
+                left.discard(int(row["number"]))
+                yield int(row["number"]), pickle.loads(row["outcome"])
+        except self.ray.exceptions.RayError as error:
+            for number in left:
+                yield number, lost(str(error))
+        finally:
+            self._asking = 0
 
     def close(self) -> None:
         """Cancel what is under way, and leave Ray if this engine connected to it."""

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
 ARRAY, TEXT = "$array", "text"
 """How the text of a value names an array, and the entry of the text itself."""
 PACKAGE = Path(__file__).resolve().parents[1]
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,10 @@ class Task:
     """What else its value depends on, such as the time at which a file was written."""
     keep: bool = True
     """Whether its value is kept until the command has ended; a task that writes files of its own knows by them what is finished."""
+    asks: bool = False
+    """Whether it asks a language model, which a worker loads once for many tasks (`at_hand`)."""
+    gpus: float = 0.0
+    """GPUs that the model needs."""
 
     @property
     def fingerprint(self) -> str:
@@ -57,6 +63,25 @@ class Outcome:
     """The traceback of an error, or what is known of a lost process."""
     refused: bool = False
     """Whether the error is about what the user asked for."""
+
+
+_AT_HAND: dict[str, Any] = {}
+
+
+def at_hand(make: Callable[..., Made], options: Mapping[str, Any]) -> Made:
+    """An object that a process makes once for the same options and keeps for later tasks, such as a loaded model; it can be closed."""
+    key = f"{make.__module__}:{make.__qualname__}{described(options)}"
+    if key not in _AT_HAND:
+        _AT_HAND[key] = make(**options)
+    made: Made = _AT_HAND[key]
+    return made
+
+
+def put_away() -> None:
+    """Close and forget what is at hand."""
+    for made in _AT_HAND.values():
+        made.close()
+    _AT_HAND.clear()
 
 
 def perform(task: Task) -> Outcome:

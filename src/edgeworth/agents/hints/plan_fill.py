@@ -7,9 +7,12 @@ counts; such replies are counted as `beyond`, and a run asks what follows itself
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +20,17 @@ from numpy.typing import NDArray
 from edgeworth.agents.hints.llm import LanguageModelHints
 from edgeworth.agents.hints.plan_tree import seen_points, wanted_order
 from edgeworth.agents.negotiators.scripted import Greedy
+from edgeworth.agents.questions import gpus_for
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
+from edgeworth.executor.execution import Executor
+from edgeworth.executor.tasks import Task, at_hand
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.blind_plan import check_silent_partner
 from edgeworth.games.bargaining.contexts import own_sides
 from edgeworth.games.bargaining.vocabulary import ONGOING, UTILITY_LIMIT
+from edgeworth.llm.cache import Cache, ReplyStore, questions, read_reply, written_reply
+from edgeworth.llm.client import Message, Sampling
 from edgeworth.progress import Progress, silent
 
 Opens = Literal["agent", "partner"]
@@ -77,24 +85,84 @@ def expected_hints(config: BargainingConfig, grain: float = 0.0) -> int:
 
 
 def fill(
-    provider: LanguageModelHints, config: BargainingConfig, at_once: int, limit: int | None = None, progress: Progress = silent
+    provider: LanguageModelHints,
+    config: BargainingConfig,
+    at_once: int,
+    limit: int | None = None,
+    progress: Progress = silent,
+    run: Executor | None = None,
 ) -> Filled:
-    """Ask for the plans of a game, `at_once` own sides at a time; with a limit, of that many own sides, evenly spread."""
+    """Ask for the plans of a game, `at_once` own sides at a time; with a limit, of that many own sides, evenly spread.
+
+    With an executor its workers ask, each with a client of its own; without one, this process does.
+    """
     if not provider.as_plan:
         raise InvalidOption("Only plans can be asked for beforehand; make the provider with as_plan.")
     sides = different_sides(config, provider.grain)
     if limit is not None and limit < len(sides):
         sides = sides[np.linspace(0, len(sides) - 1, limit).round().astype(int)]
     games = [replace(config, opens=opens) for opens in (EITHER if config.opens == "random" else (config.opens,))]
-    hints = rejected = beyond = done = 0
-    for game in games:
-        for some in (sides[begin : begin + at_once] for begin in range(0, len(sides), at_once)):
-            for due, given, last in _refused_games(provider, game, some):
-                hints, rejected, beyond = hints + due, rejected + due - given, beyond + last
-                progress(f"{hints:,} hints", done, len(games) * len(sides))
-            done += len(some)
-    counters = provider.asked.counters.snapshot()
-    return Filled(len(sides), len(games), hints, counters["prompts"], counters["calls"], rejected, beyond)
+    parts = [(game, sides[begin : begin + at_once]) for game in games for begin in range(0, len(sides), at_once)]
+    if run is None:
+        counted = [ask_part(provider, *part) for part in _shown(parts, progress)]
+    else:
+        settings, gpus = provider.__getstate__(), gpus_for(provider.client_options)
+        tasks = [Task(f"hints {n}", ask_apart, (settings, *part), asks=True, gpus=gpus) for n, part in enumerate(parts)]
+        counted = run(tasks, progress).whole()
+        _keep_replies(provider, counted)
+    total = {name: sum(part[name] for part in counted) for name in ("hints", "prompts", "calls", "rejected", "beyond")}
+    return Filled(len(sides), len(games), **total)
+
+
+Part = tuple[BargainingConfig, NDArray[np.int16]]
+"""A game with its opener, and some own sides."""
+
+
+def _shown(parts: Sequence[Part], progress: Progress) -> Iterator[Part]:
+    for number, part in enumerate(parts):
+        progress(f"{number} of {len(parts)} parts", number, len(parts))
+        yield part
+
+
+def ask_part(provider: LanguageModelHints, game: BargainingConfig, sides: NDArray[np.int16]) -> dict[str, Any]:
+    """Ask for the plans of some own sides; what was asked and what came of it."""
+    before, hints, rejected, beyond = provider.asked.counters.snapshot(), 0, 0, 0
+    for due, given, last in _refused_games(provider, game, sides):
+        hints, rejected, beyond = hints + due, rejected + due - given, beyond + last
+    after = provider.asked.counters.snapshot()
+    asked = {name: after[name] - before[name] for name in ("prompts", "calls")}
+    return {"hints": hints, "rejected": rejected, "beyond": beyond, **asked}
+
+
+def ask_apart(settings: dict[str, Any], game: BargainingConfig, sides: NDArray[np.int16]) -> dict[str, Any]:
+    """Ask in a worker, which makes the provider once.
+
+    On a machine that does not have the cache's folder the replies go to a file of its own, and back with the result.
+    """
+    cache = settings["cache"]
+    if cache is None or Path(cache).absolute().parent.is_dir():
+        return ask_part(at_hand(LanguageModelHints, settings), game, sides)
+    with tempfile.TemporaryDirectory() as folder:
+        provider = at_hand(LanguageModelHints, {**settings, "cache": None})
+        client = Cache(provider.asked.client, Path(folder) / "replies.sqlite")
+        found = ask_part(dataclasses.replace(provider, client=client, model=None, client_options={}), game, sides)
+        replies = [
+            [model, sampling, [[message.role, message.content] for message in messages], written_reply(reply)]
+            for model, sampling, messages, reply in client.store.records()
+        ]
+        client.store.close()
+    return {**found, "replies": replies}
+
+
+def _keep_replies(provider: LanguageModelHints, counted: Sequence[Mapping[str, Any]]) -> None:
+    """Put replies that came back from other machines into the cache."""
+    if provider.cache is not None:
+        store = ReplyStore(provider.cache)
+        for part in counted:
+            for model, sampling, messages, reply in part.get("replies", ()):
+                asked = questions(model, Sampling(**sampling), [[Message(role, text) for role, text in messages]])
+                store.keep(model, [(asked[0], read_reply(reply))])
+        store.close()
 
 
 def _refused_games(provider: LanguageModelHints, game: BargainingConfig, contexts: NDArray[np.int16]) -> Iterator[tuple[int, int, int]]:
