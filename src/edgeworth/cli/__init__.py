@@ -61,22 +61,28 @@ LAST = (
 STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
 
 
+def in_order(options: list[Any]) -> list[Any]:
+    """Options as help lists them: a command's own before the shared ones, and no type beside flags, which take no value."""
+    for option in options:
+        if getattr(option, "is_flag", False) and option.metavar is None:
+            option.metavar = ""
+    return sorted(options, key=lambda option: max((LAST.index(name) + 1 for name in option.opts if name in LAST), default=0))
+
+
 class Command(TyperCommand):
-    """A command whose help shows its own options first and no type beside flags, which take no value."""
+    """A command with its options in order."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options in the order of help, with an empty type for flags."""
-        found: list[Any] = super().get_params(ctx)
-        for option in found:
-            if getattr(option, "is_flag", False) and option.metavar is None:
-                option.metavar = ""
-        return sorted(found, key=_place)
+        """The options."""
+        return in_order(super().get_params(ctx))
 
 
-def _place(option: Any) -> int:
-    """Where an option stands in help: its place among the shared ones, after all others."""
-    shared = [LAST.index(name) + 1 for name in option.opts if name in LAST]
-    return shared[0] if shared else 0
+class Group(TyperGroup):
+    """A group of commands with its options in order."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options."""
+        return in_order(super().get_params(ctx))
 
 
 class LazyCommand(TyperCommand):
@@ -94,14 +100,14 @@ class LazyCommand(TyperCommand):
         if isinstance(found, typer.Typer):
             for command in found.registered_commands:
                 command.cls = Command
-            parent.add_typer(found, name=self.name)
+            parent.add_typer(found, name=self.name, cls=Group)
         else:
             parent.command(self.name, cls=Command)(found)
         group: Any = typer.main.get_command(parent)
         return group.commands[self.name]
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(Group):
     """The group of all commands; imports the one that is called."""
 
     def __init__(self, **options: Any) -> None:
