@@ -30,6 +30,7 @@ from edgeworth.cli.console import table
 from edgeworth.cli.options import AsJson, OutFile, Seed
 from edgeworth.progress import Progress, silent
 from edgeworth.server.live import replayed
+from edgeworth.server.settings import LOCAL
 from edgeworth.server.store import Store
 
 HOW = {"one worker": 0.8, "all workers": 0.14, "everything": 0.06}
@@ -147,7 +148,7 @@ def check_store(url: str, ledger: Ledger) -> dict[str, int]:
 
 def check_episode(store: Store, episode: Episode) -> Counter[str]:
     """One session's log."""
-    stored = store.find(episode.name)
+    stored = store.find(LOCAL, episode.name)
     log = [] if stored is None else store.actions(stored.generation)
     ours = [orjson.loads(action) for action in episode.actions]
     extra = len(log) - len(ours)

@@ -54,21 +54,21 @@ def stepping(client: TestClient) -> Iterator[list[int]]:
         player.join(30.0)
 
 
-def filled(folder: Path, sessions: int = 40, steps: int = 100) -> list[tuple[str, str]]:
-    """Names and generations of long sessions in a store."""
+def filled(folder: Path, sessions: int = 40, steps: int = 100) -> list[str]:
+    """Generations of long sessions in a store."""
     store, found = Store(url(folder)), []
     for k in range(sessions):
-        assert store.bring(f"old{k}", "local", opening_of("auction", {}, k), [({**MECHANISM, "k": "x" * 500}, False)] * steps)
-        stored = store.find(f"old{k}")
+        assert store.bring("local", f"old{k}", opening_of("auction", {}, k), [({**MECHANISM, "k": "x" * 500}, False)] * steps)
+        stored = store.find("local", f"old{k}")
         assert stored is not None
-        found.append((stored.id, stored.generation))
+        found.append(stored.generation)
     store.close()
     return found
 
 
-def emptied(folder: Path, sessions: list[tuple[str, str]]) -> None:
+def emptied(folder: Path, sessions: list[str]) -> None:
     store = Store(url(folder))
-    assert all(store.forget(*session) for session in sessions)
+    assert all(store.forget(session) for session in sessions)
     store.close()
 
 

@@ -162,7 +162,7 @@ def free_port() -> int:
 def test_the_image_s_server_becomes_healthy_as_a_user_without_rights_and_stops_when_told(image: Image) -> None:
     port = free_port()
     assert image.user == "10001" and not image.healthy(port)
-    server = image.start("entry", port, EDGEWORTH_TOKENS="alice:0123456789abcdef")
+    server = image.start("entry", port, EDGEWORTH_TOKENS="alice:0123456789abcdef", EDGEWORTH_BEHIND_PROXY="1")
     try:
         until = time.monotonic() + 120
         while not image.healthy(port) and server.poll() is None and time.monotonic() < until:

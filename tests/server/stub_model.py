@@ -1,4 +1,5 @@
-"""A client without a model: writes a given text after so many seconds of arithmetic; the text `die` ends its process."""
+"""A client without a model: writes a given text after so many seconds of arithmetic; the text `die` ends its process,
+and `$NAME` in it stands for a variable of the environment."""
 
 from __future__ import annotations
 
@@ -41,4 +42,4 @@ class Stub(Client):
         if self.text == "die":
             os._exit(3)
         half = TokenLogprob("x", math.log(0.5))
-        return [Completion(self.text, model=self.name, logprobs=(half, half)) for _ in batch]
+        return [Completion(os.path.expandvars(self.text), model=self.name, logprobs=(half, half)) for _ in batch]

@@ -204,8 +204,8 @@ def test_sessions_that_are_missing_over_elsewhere_or_of_another_game_are_refused
 
 
 def test_a_session_of_another_owner_is_unknown(tmp_path: Path) -> None:
-    with client_of(settings_in(tmp_path, tokens=(("ann", "a1"), ("bob", "b1")))) as client:
-        ann, bob = ({"authorization": f"Bearer {token}"} for token in ("a1", "b1"))
+    with client_of(settings_in(tmp_path, tokens=(("ann", "a" * 16), ("bob", "b" * 16)))) as client:
+        ann, bob = ({"authorization": f"Bearer {token}"} for token in ("a" * 16, "b" * 16))
         client.post("/reset", json={"session_id": "demo"}, headers=ann)
         client.post("/bargaining/reset", json={"session_id": "t"}, headers=ann)
         assert client.post("/api/design", json={"session_id": "demo"}, headers=ann).status_code == 200
@@ -309,7 +309,7 @@ async def calls(app: Any) -> AsyncIterator[httpx.AsyncClient]:
 
 async def asked_at_once(app: Any, bodies: list[dict[str, Any]], tokens: Sequence[str] = ("",)) -> list[httpx.Response]:
     """The answers to requests that arrive together, from the owners of these tokens in turn."""
-    headers = [{"authorization": f"Bearer {token}"} for token in tokens]
+    headers = [{"authorization": f"Bearer {token * 16}"} for token in tokens]
     async with calls(app) as client:
         asking = (client.post("/api/design", json=body, headers=headers[number % len(headers)]) for number, body in enumerate(bodies))
         return list(await asyncio.gather(*asking))
@@ -340,7 +340,7 @@ def test_a_full_queue_is_503_with_retry_after(tmp_path: Path, monkeypatch: pytes
 
 def test_an_owner_who_asks_too_much_is_429_while_another_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=0.3)
-    settings = settings_in(tmp_path, queues=QueueLimits(queue=16, batch=2, per_owner=3), tokens=(("alice", "a"), ("bob", "b")))
+    settings = settings_in(tmp_path, queues=QueueLimits(queue=16, batch=2, per_owner=3), tokens=(("alice", "a" * 16), ("bob", "b" * 16)))
     answers = asyncio.run(asked_at_once(create_app(settings), [market(number) for number in range(20)], "aaaaaaaaab"))
     of_bob = answers[9::10]
     refused = [answer for answer in answers if answer not in of_bob and answer.status_code != 200]

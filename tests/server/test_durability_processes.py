@@ -48,7 +48,7 @@ def replayed_log(url: str, count: int) -> Steps:
     """Every step in the store, played again here."""
     store, found = Store(url), {}
     for k in range(count):
-        stored = store.find(f"s{k}")
+        stored = store.find("ann", f"s{k}")
         assert stored is not None
         actions = store.actions(stored.generation)
         assert len(actions) == stored.steps

@@ -133,7 +133,7 @@ def test_nobody_is_shown_a_step_before_it_is_in_the_log(postgres_url: str) -> No
 
         def slowly(*facts: Any) -> bool:
             looking.append(asyncio.run_coroutine_threadsafe(sessions.state("ann", "a"), loop))
-            seen.append(len(store.actions(facts[1])))
+            seen.append(len(store.actions(facts[0])))
             return advance(*facts)
 
         store.advance = slowly  # type: ignore[method-assign]

@@ -18,14 +18,14 @@ class Shelf:
         self.fault, self.given = fault, list[list[str]]()
 
     def advance_all(self, lines: Sequence[Line]) -> list[bool]:
-        self.given.append([line.session_id for line in lines])
+        self.given.append([line.generation for line in lines])
         if self.fault is not None:
             raise self.fault
         return [line.number == 0 for line in lines]
 
 
 def line(name: str, number: int = 0) -> Line:
-    return Line(name, "g", number, {}, False)
+    return Line(name, number, {}, False)
 
 
 def together(*writes: Coroutine[Any, Any, bool]) -> list[Any]:

@@ -18,7 +18,7 @@ from edgeworth.server.app import create_app
 from edgeworth.server.settings import RequestLimits, ServerSettings, tokens_from
 from running_servers import MECHANISM, client_of, settings_in
 
-TOKENS = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bob"))
+TOKENS = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bobby"))
 ALICE, BOB = ({"authorization": f"Bearer {token}"} for _, token in TOKENS)
 
 
@@ -47,9 +47,39 @@ def test_a_session_belongs_to_its_owner(tmp_path: Path) -> None:
         assert client.post("/step", json=step, headers=BOB).json()["code"] == "unknown_session"
         for verb, path in (("GET", "/state?session_id=mine"), ("GET", "/sessions/mine/export"), ("DELETE", "/sessions/mine")):
             assert client.request(verb, path, headers=BOB).status_code == 404
-        assert client.post("/reset", json={"session_id": "mine"}, headers=BOB).json()["code"] == "name_taken"
         assert client.get("/sessions", headers=BOB).json() == {"sessions": []}
         assert client.post("/step", json=step, headers=ALICE).json()["steps"] == 1
+
+
+def test_two_owners_play_sessions_of_the_same_name(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path, tokens=TOKENS)) as client:
+        for seed, owner in ((1, ALICE), (2, BOB)):
+            assert client.post("/reset", json={"session_id": "demo", "seed": seed}, headers=owner).status_code == 200
+        step = {"session_id": "demo", "action": MECHANISM}
+        rewards = [client.post("/step", json=step, headers=owner).json()["reward"] for owner in (ALICE, BOB, ALICE)]
+        assert len(set(rewards)) == 3
+        assert [client.get("/state?session_id=demo", headers=owner).json()["steps"] for owner in (ALICE, BOB)] == [2, 1]
+        assert client.delete("/sessions/demo", headers=BOB).status_code == 204
+        assert client.get("/state?session_id=demo", headers=ALICE).json()["steps"] == 2
+
+
+def test_a_token_in_the_file_is_replaced_while_the_server_runs(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("alice:a-token-of-alice\n", encoding="utf-8")
+    app = create_app(settings_in(tmp_path, tokens=TOKENS[:1], tokens_file=str(file)))
+    with TestClient(app, base_url="http://localhost") as client:
+
+        def admitted() -> list[int]:
+            return [client.get("/sessions", headers=owner).status_code for owner in (ALICE, BOB)]
+
+        assert admitted() == [200, 401]
+        for broken in ("alice:short\n", "no owner\n", ""):
+            file.write_text(broken, encoding="utf-8")
+            app.state.tokens.reread()
+            assert admitted() == [200, 401]
+        file.write_text("bob:a-token-of-bobby\n", encoding="utf-8")
+        app.state.tokens.reread()
+        assert admitted() == [401, 200]
 
 
 def test_an_unknown_session_and_somebody_elses_read_the_same(tmp_path: Path) -> None:
@@ -195,18 +225,23 @@ def test_settings_show_no_secrets() -> None:
 
 def test_tokens_are_read_from_a_list_or_a_file(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
-    file.write_text("# ours\nalice:a-token-of-alice\n\nbob:a-token-of-bob\n", encoding="utf-8")
-    assert tokens_from("alice:a-token-of-alice, bob:a-token-of-bob") == TOKENS == tokens_from(f"@{file}")
+    file.write_text("# ours\nalice:a-token-of-alice\n\nbob:a-token-of-bobby\n", encoding="utf-8")
+    assert tokens_from("alice:a-token-of-alice, bob:a-token-of-bobby") == TOKENS == tokens_from(f"@{file}")
     assert tokens_from("") == ()
 
 
 def test_tokens_that_cannot_be_are_refused_without_repeating_them(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="owner:token") as refused:
-        tokens_from("alice:fine,secret-without-owner")
+        tokens_from("alice:a-token-of-alice,secret-without-owner")
     assert "secret-without-owner" not in str(refused.value)
     with pytest.raises(DataError, match="cannot be read"):
         tokens_from(f"@{tmp_path / 'none'}")
-    for tokens in ((("alice", ""),), (("a b", "token"),), (("a", "same"), ("b", "same"))):
+    for tokens in (
+        (("alice", ""),),
+        (("alice", "15-characters-x"),),
+        (("a b", "a-token-of-alice"),),
+        (("a", "a-token-of-alice"), ("b", "a-token-of-alice")),
+    ):
         with pytest.raises(InvalidOption):
             ServerSettings(tokens=tokens)
 

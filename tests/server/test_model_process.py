@@ -38,6 +38,15 @@ def stub() -> Iterator[Any]:
         process.close()
 
 
+@pytest.mark.parametrize("secret", ["$EDGEWORTH_TOKENS", "$EDGEWORTH_STORE"])
+def test_the_process_of_a_model_has_neither_the_tokens_nor_the_address_of_the_store(
+    stub: Any, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setenv(secret[1:], "a-token-of-alice")
+    (reply,) = ProcessClient(stub(text=secret)).complete(QUESTION, Sampling())
+    assert reply.text == secret
+
+
 def test_a_reply_comes_back_as_it_was_written(stub: Any) -> None:
     client = ProcessClient(stub(text="Ja, «zwei»\nund\t😀"))
     assert client.name == "stub" and not client.process.loaded and client.process.starts == 0

@@ -135,7 +135,7 @@ def test_what_cannot_be_computed_for_a_partner_says_why(tmp_path: Path) -> None:
 
 
 def test_nobody_reads_anothers_negotiation(tmp_path: Path) -> None:
-    tokens = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bob-here"))
+    tokens = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bobby-here"))
     alice, bob = ({"authorization": f"Bearer {token}"} for _, token in tokens)
     with client_of(settings_in(tmp_path, tokens=tokens)) as client:
         client.post("/bargaining/reset", json=OPENS, headers=alice)

@@ -21,7 +21,7 @@ from edgeworth.server.openings import opening_of
 from edgeworth.server.settings import SocketLimits
 from running_servers import served, served_in_thread
 
-TOKENS = (("alice", "secret-a"), ("bob", "secret-b"))
+TOKENS = (("alice", "a-token-of-alice"), ("bob", "a-token-of-bobby"))
 
 
 @pytest.fixture(scope="module")
@@ -149,11 +149,11 @@ def test_owners_come_in_by_their_tokens_and_see_only_their_own(tmp_path_factory:
     with served_in_thread(tmp_path_factory.mktemp("owners"), tokens=TOKENS) as address:
         with pytest.raises(Exception, match=r"40[13]"):
             RemoteGame(address)
-        with RemoteGame(address, token="secret-a") as game:
+        with RemoteGame(address, token="a-token-of-alice") as game:
             game.reset(seed=7)
-            assert RemoteGame(address, token="secret-a", session_id=game.session_id).state()["step_count"] == 0
+            assert RemoteGame(address, token="a-token-of-alice", session_id=game.session_id).state()["step_count"] == 0
             with pytest.raises(ServerRefused, match="There is no session"):
-                RemoteGame(address, token="secret-b", session_id=game.session_id).state()
+                RemoteGame(address, token="a-token-of-bobby", session_id=game.session_id).state()
 
 
 def test_one_socket_too_many_is_told_so(tmp_path_factory: pytest.TempPathFactory) -> None:

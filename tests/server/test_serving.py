@@ -77,6 +77,27 @@ def test_workers_leave_with_their_supervisor(tmp_path: Path) -> None:
         assert not alive
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_tokens_are_read_again_on_sighup_and_no_worker_has_them_in_its_environment(tmp_path: Path, workers: str) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("alice:the-first-token-of-alice", encoding="utf-8")
+    first, second = ({"authorization": f"Bearer the-{word}-token-of-alice"} for word in ("first", "second"))
+    with served(tmp_path, "--tokens-file", str(file), "--workers", workers, tokens="bob:a-token-of-bobby") as server:
+        url = server.address() + "/sessions"
+        assert httpx.get(url, headers=first).status_code == 200
+        for pid in started_workers(server):
+            assert b"a-token-of-bobby" not in Path(f"/proc/{pid}/environ").read_bytes()
+        file.write_text("alice:the-second-token-of-alice", encoding="utf-8")
+        server.process.send_signal(signal.SIGHUP)
+        until, refused = time.monotonic() + 60.0, 0
+        while refused < 10 and time.monotonic() < until:  # both workers
+            refused = refused + 1 if httpx.get(url, headers=first, timeout=20.0).status_code == 401 else 0
+            time.sleep(0.05)
+        assert refused == 10
+        assert httpx.get(url, headers=second).status_code == 200
+        assert server.stop() == 0
+
+
 def test_requests_in_hand_are_finished_and_others_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     holding, go_on = threading.Event(), threading.Event()
     with in_thread(settings_in(tmp_path, port=0, stop_seconds=20)) as (worker, port):

@@ -20,6 +20,7 @@ from edgeworth.server.live import open_live
 from edgeworth.server.openings import opening_of
 from edgeworth.server.refusals import Refused
 from edgeworth.server.settings import RequestLimits
+from edgeworth.server.store import Before
 from running_servers import MECHANISM, in_thread, settings_in
 
 RESET = {"type": "reset", "data": {"seed": 7, "episode_length": 40}}
@@ -155,8 +156,9 @@ def test_a_step_that_the_store_did_not_take_is_refused_and_has_not_happened(serv
 def test_a_session_that_has_just_expired_is_not_stepped(served: Served) -> None:
     sessions, line = served[0].config.loaded_app.state.sessions, Line(served[1])
     line.say(RESET, STEP)
-    ((name, generation),) = sessions.store.idle(now := time.time() + 1.0)
-    assert sessions.store.expire(name, generation, now)
+    before = Before(soon := time.time() + 1.0, soon)
+    ((_, _, generation),) = sessions.store.idle(before)
+    assert sessions.store.expire(generation, before)
     first, second = line.say(STEP, STEP)
     assert [reply["data"]["reason"] for reply in (first, second)] == ["unknown_session", "unknown_session"]
 
@@ -164,8 +166,8 @@ def test_a_session_that_has_just_expired_is_not_stepped(served: Served) -> None:
 def test_a_step_that_another_server_made_first_is_not_made_twice(served: Served) -> None:
     store, line = served[0].config.loaded_app.state.sessions.store, Line(served[1])
     name = line.say(RESET)[0]["data"]["metadata"]["session_id"]
-    generation = store.place(name).generation
-    assert store.advance(name, generation, 0, MECHANISM, False)
+    generation = store.place("local", name).generation
+    assert store.advance(generation, 0, MECHANISM, False)
     refused, state, stepped = line.say(STEP, STATE, STEP)
     assert refused["data"]["reason"] == "conflict" and state["data"]["step_count"] == 1 and rounds_of([stepped]) == [2]
     assert len(store.actions(generation)) == 2
@@ -189,7 +191,7 @@ def test_steps_of_many_sockets_share_a_transaction_and_are_all_in_the_log(served
         expected = live.step(MECHANISM).reward
         assert {line.heard()["data"]["reward"] for line in lines} == {expected}
     assert sum(sizes) == 24 * 12 and max(sizes) > 1
-    assert all(len(sessions.store.actions(sessions.store.place(name).generation)) == 12 for name in names)
+    assert all(len(sessions.store.actions(sessions.store.place("local", name).generation)) == 12 for name in names)
 
 
 def test_sockets_and_requests_on_one_session_see_only_what_is_in_the_log(served: Served) -> None:

@@ -14,7 +14,7 @@ from edgeworth.errors import InvalidOption
 from edgeworth.server.database import for_postgresql
 from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.refusals import Refused
-from edgeworth.server.store import Store, Stored
+from edgeworth.server.store import Before, Store, Stored
 
 
 @pytest.fixture
@@ -29,33 +29,33 @@ def market(seed: int = 1) -> Opening:
 
 
 def opened(store: Store, name: str = "a", owner: str = "ann", seed: int = 1) -> Stored:
-    stored = store.open(name, owner, market(seed))
+    stored = store.open(owner, name, market(seed))
     assert stored is not None
     return stored
 
 
 def swept(store: Store, seconds: float) -> list[str]:
     """The names of the sessions that expire after so many seconds."""
-    before = time.time() - seconds
-    return [name for name, generation in store.idle(before) if store.expire(name, generation, before)]
+    before = Before(time.time() - seconds, 0.0)
+    return [name for _, name, generation in store.idle(before) if store.expire(generation, before)]
 
 
 def test_a_session_is_found_as_it_was_opened(store: Store) -> None:
     before = opened(store)
-    assert store.find("a") == before
-    assert store.find("b") is None
-    assert store.place("a") == (before.generation, "ann", 0)
-    assert store.place("b") is None
+    assert store.find("ann", "a") == before
+    assert store.find("ann", "b") is None
+    assert store.place("ann", "a") == (before.generation, True, 0)
+    assert store.place("ann", "b") is None
 
 
 def test_actions_come_back_in_order_and_to_the_last_bit(store: Store) -> None:
     session = opened(store)
     log = [{"reserve_price": 0.1 + 0.2, "name": "ä\x00\u2028"}, {"k": [1, 2, {"deep": None}]}, 1e-308]
     for number, action in enumerate(log):
-        assert store.advance("a", session.generation, number, action, done=number == 2)
+        assert store.advance(session.generation, number, action, done=number == 2)
     assert store.actions(session.generation) == log
     assert store.actions(session.generation, 2) == log[2:]
-    found = store.find("a")
+    found = store.find("ann", "a")
     assert found is not None and (found.steps, found.done) == (3, True)
     assert found.touched >= session.touched
 
@@ -63,26 +63,26 @@ def test_actions_come_back_in_order_and_to_the_last_bit(store: Store) -> None:
 @pytest.mark.parametrize("number", [0, 2, 7])
 def test_a_step_at_another_number_writes_nothing(store: Store, number: int) -> None:
     session = opened(store)
-    assert store.advance("a", session.generation, 0, "first", done=False)
-    assert not store.advance("a", session.generation, number, "other", done=True)
+    assert store.advance(session.generation, 0, "first", done=False)
+    assert not store.advance(session.generation, number, "other", done=True)
     assert store.actions(session.generation) == ["first"]
-    found = store.find("a")
+    found = store.find("ann", "a")
     assert found is not None and (found.steps, found.done) == (1, False)
 
 
 def test_opening_a_name_again_begins_a_new_log_and_forgets_the_old_one(store: Store) -> None:
     old = opened(store)
-    store.advance("a", old.generation, 0, "old", done=False)
+    store.advance(old.generation, 0, "old", done=False)
     new = opened(store, seed=2)
-    assert not store.advance("a", old.generation, 1, "late", done=False)
+    assert not store.advance(old.generation, 1, "late", done=False)
     assert (store.actions(old.generation), store.actions(new.generation)) == ([], [])
-    assert store.place("a") == (new.generation, "ann", 0)
+    assert store.place("ann", "a") == (new.generation, True, 0)
 
 
-def test_a_name_cannot_be_taken_from_its_owner(store: Store) -> None:
-    session = opened(store)
-    assert store.open("a", "bob", market()) is None
-    assert store.find("a") == session
+def test_two_owners_may_have_sessions_of_one_name(store: Store) -> None:
+    anns, bobs = opened(store), opened(store, owner="bob")
+    assert store.advance(bobs.generation, 0, "x", done=False) and store.forget(bobs.generation)
+    assert store.find("ann", "a") == anns and store.find("bob", "a") is None
 
 
 def test_sessions_are_counted_and_listed_by_owner(store: Store) -> None:
@@ -94,23 +94,31 @@ def test_sessions_are_counted_and_listed_by_owner(store: Store) -> None:
 
 def test_what_is_forgotten_leaves_nothing_and_cannot_be_stepped(store: Store) -> None:
     session = opened(store)
-    store.advance("a", session.generation, 0, "x", done=False)
-    assert not store.forget("a", "another generation")
-    assert store.forget("a", session.generation)
-    assert not store.forget("a", session.generation)
-    assert not store.advance("a", session.generation, 1, "y", done=False)
-    assert (store.find("a"), store.actions(session.generation), store.count("ann")) == (None, [], (0, 0))
+    store.advance(session.generation, 0, "x", done=False)
+    assert not store.forget("another generation")
+    assert store.forget(session.generation)
+    assert not store.forget(session.generation)
+    assert not store.advance(session.generation, 1, "y", done=False)
+    assert (store.find("ann", "a"), store.actions(session.generation), store.count("ann")) == (None, [], (0, 0))
 
 
 def test_only_idle_sessions_expire(store: Store) -> None:
     idle, used = opened(store, "idle"), opened(store, "used")
-    store.advance("idle", idle.generation, 0, "x", done=False)
+    store.advance(idle.generation, 0, "x", done=False)
     time.sleep(0.3)
-    store.advance("used", used.generation, 0, "x", done=False)
+    store.advance(used.generation, 0, "x", done=False)
     assert swept(store, 0.2) == ["idle"]
-    assert store.find("idle") is None and store.actions(idle.generation) == []
+    assert store.find("ann", "idle") is None and store.actions(idle.generation) == []
     assert store.actions(used.generation) == ["x"]
     assert swept(store, 0.2) == []
+
+
+def test_a_session_that_nobody_named_expires_earlier_also_after_its_next_episode(store: Store) -> None:
+    for name, named in (("mine", True), ("given", False), ("given", True)):
+        store.open("ann", name, market(), named)
+    now = time.time()
+    assert [name for _, name, _ in store.idle(Before(now - 60.0, now + 60.0))] == ["given"]
+    assert sorted(name for _, name, _ in store.idle(Before(now + 60.0, now + 60.0))) == ["given", "mine"]
 
 
 def test_of_two_who_write_the_same_step_exactly_one_wins(store: Store, store_url: str) -> None:
@@ -122,7 +130,7 @@ def test_of_two_who_write_the_same_step_exactly_one_wins(store: Store, store_url
         won = []
         for number in range(40):
             start.wait(timeout=30)
-            if mine.advance("a", session.generation, number, [name, number], done=False):
+            if mine.advance(session.generation, number, [name, number], done=False):
                 won.append(number)
         return won
 
@@ -141,7 +149,7 @@ def test_of_two_who_open_the_same_name_one_is_left_and_its_log_works(store: Stor
         made = []
         for number in range(15):
             start.wait(timeout=30)
-            made.append(mine.open(f"name{number}", "ann", market()))
+            made.append(mine.open("ann", f"name{number}", market()))
         return made
 
     with ThreadPoolExecutor(2) as pool:
@@ -149,10 +157,10 @@ def test_of_two_who_open_the_same_name_one_is_left_and_its_log_works(store: Stor
     other.close()
     assert store.count("ann") == (15, 15)
     for number in range(15):
-        place = store.place(f"name{number}")
+        place = store.place("ann", f"name{number}")
         assert place is not None
         assert place.generation in {made.generation for made in (one[number], two[number]) if made is not None}
-        assert store.advance(f"name{number}", place.generation, 0, "x", done=False)
+        assert store.advance(place.generation, 0, "x", done=False)
 
 
 def test_a_session_that_is_stepped_while_it_expires_is_either_whole_or_gone(store: Store, store_url: str) -> None:
@@ -161,11 +169,11 @@ def test_a_session_that_is_stepped_while_it_expires_is_either_whole_or_gone(stor
         name = f"s{lap}"
         session = opened(store, name)
         with ThreadPoolExecutor(2) as pool:
-            stepped = pool.submit(store.advance, name, session.generation, 0, "x", False)
+            stepped = pool.submit(store.advance, session.generation, 0, "x", False)
             gone = pool.submit(swept, other, 0.0)
             acknowledged, expired = stepped.result(), name in gone.result()
         assert store.actions(session.generation) == (["x"] if acknowledged and not expired else [])
-        assert (store.find(name) is None) == expired
+        assert (store.find("ann", name) is None) == expired
     other.close()
 
 
@@ -175,16 +183,16 @@ def test_many_threads_on_one_session_leave_a_log_without_gap_or_double(store: St
     def hammer(name: int) -> int:
         won = 0
         for _ in range(25):
-            place = store.place("a")
+            place = store.place("ann", "a")
             assert place is not None
-            won += store.advance("a", session.generation, place.steps, [name, place.steps], done=False)
+            won += store.advance(session.generation, place.steps, [name, place.steps], done=False)
         return won
 
     with ThreadPoolExecutor(8) as pool:
         won = sum(pool.map(hammer, range(8)))
     log = store.actions(session.generation)
     assert [number for _, number in log] == list(range(won))
-    place = store.place("a")
+    place = store.place("ann", "a")
     assert place is not None and place.steps == won > 0
 
 
@@ -228,7 +236,7 @@ def test_a_store_that_stops_answering_is_said_to_be_unavailable(tmp_path: Path) 
     with store.database.writing() as cursor:
         cursor.execute("DROP TABLE edgeworth_log")
     with pytest.raises(Refused) as refused:
-        store.advance("a", session.generation, 0, "x", done=False)
+        store.advance(session.generation, 0, "x", done=False)
     assert (refused.value.status, refused.value.code, refused.value.retry_after) == (503, "store_unavailable", 1)
     store.close()
 
@@ -242,6 +250,6 @@ def test_a_dead_connection_to_postgresql_is_replaced(postgres_url: str) -> None:
     session = opened(store)
     (mine,) = store.database.row("SELECT pg_backend_pid()")
     Store(postgres_url).database.row("SELECT pg_terminate_backend(:pid)", {"pid": mine})
-    assert store.advance("a", session.generation, 0, "x", done=False)
+    assert store.advance(session.generation, 0, "x", done=False)
     assert store.actions(session.generation) == ["x"]
     store.close()

@@ -30,18 +30,33 @@ FIRST_LAYOUT = (
 )
 
 
-def test_a_store_of_the_first_layout_is_migrated_once(store_url: str) -> None:
+SECOND_LAYOUT = (
+    "CREATE TABLE edgeworth_store (version INTEGER NOT NULL)",
+    "INSERT INTO edgeworth_store VALUES (2)",
+    "CREATE TABLE edgeworth_openings (id VARCHAR(128) PRIMARY KEY, generation VARCHAR(32) NOT NULL, owner VARCHAR(128) NOT NULL,"
+    " opening TEXT NOT NULL, created DOUBLE PRECISION NOT NULL)",
+    "CREATE INDEX edgeworth_owners ON edgeworth_openings (owner)",
+    "CREATE TABLE edgeworth_log (generation VARCHAR(32) NOT NULL, number INTEGER NOT NULL, action TEXT NOT NULL, done BOOLEAN NOT NULL,"
+    " written DOUBLE PRECISION NOT NULL, PRIMARY KEY (generation, number))",
+    "INSERT INTO edgeworth_openings VALUES ('a', 'g', 'ann', '{opening}', 10.0)",
+    "INSERT INTO edgeworth_log VALUES ('g', 0, '\"x\"', FALSE, 15.0), ('g', 1, '\"y\"', TRUE, 20.0)",
+)
+
+
+@pytest.mark.parametrize("layout", [FIRST_LAYOUT, SECOND_LAYOUT], ids=["first", "second"])
+def test_an_old_store_is_migrated_once(store_url: str, layout: tuple[str, ...]) -> None:
     opening, database = opening_of("auction", {"n_agents": 4}, 1), Database(store_url)
     with database.writing() as cursor:
-        for statement in FIRST_LAYOUT:
+        for statement in layout:
             cursor.execute(statement.replace("{opening}", json.dumps(opening.as_dict())))
     database.close()
     for _ in range(2):
         store = Store(store_url)
-        found = store.find("a")
+        found = store.find("ann", "a")
         assert found is not None and found.opening == opening
         assert (found.owner, found.steps, found.done, found.created, found.touched) == ("ann", 2, True, 10.0, 20.0)
         assert store.actions("g") == ["x", "y"] and store.count("ann") == (1, 1)
+        assert store.open("bob", "a", opening).owner == "bob" and store.forget(store.open("bob", "a", opening).generation)
         store.close()
 
 

@@ -38,7 +38,7 @@ def filled(folder: Path, sessions: int, steps: int) -> Store:
     """A store with idle sessions, and one called `busy`."""
     store = Store(f"sqlite:///{folder / 'sessions.sqlite'}")
     for k in range(sessions):
-        assert store.bring(f"idle{k}", "local", opening_of("auction", {}, k), [({"padding": "x" * 500}, False)] * steps)
+        assert store.bring("local", f"idle{k}", opening_of("auction", {}, k), [({"padding": "x" * 500}, False)] * steps)
     with store.database.writing() as cursor:
         cursor.execute("UPDATE edgeworth_openings SET created = 0.0")
         cursor.execute("UPDATE edgeworth_log SET written = 0.0")

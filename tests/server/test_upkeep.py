@@ -15,14 +15,14 @@ from edgeworth.server.upkeep import back_up, check, give_back
 def test_a_store_in_postgresql_is_checked_and_vacuumed(postgres_url: str) -> None:
     store = Store(postgres_url)
     for name in ("a", "b"):
-        assert store.bring(name, "ann", opening_of("auction", {}, 1), [("x", False)] * 5)
+        assert store.bring("ann", name, opening_of("auction", {}, 1), [("x", False)] * 5)
     assert check(postgres_url) == (2, 10, ())
     with store.database.writing() as cursor:
         cursor.execute("DELETE FROM edgeworth_log WHERE number = 2")
     assert [problem.count("step 2 is missing") for problem in check(postgres_url).problems] == [1, 1]
-    assert store.bring("long", "ann", opening_of("auction", {}, 1), [("x" * 500, False)] * 2_000)
-    stored = store.find("long")
-    assert stored is not None and store.forget("long", stored.generation)
+    assert store.bring("ann", "long", opening_of("auction", {}, 1), [("x" * 500, False)] * 2_000)
+    stored = store.find("ann", "long")
+    assert stored is not None and store.forget(stored.generation)
     before, after = give_back(postgres_url)
     assert after < before / 2
     store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,9 +34,14 @@ def serve_command(
         ),
     ] = None,
     tokens_file: Annotated[
-        Path | None, typer.Option(help="One owner:token a line; otherwise EDGEWORTH_TOKENS=owner:token,… or EDGEWORTH_TOKENS=@FILE.")
+        Path | None,
+        typer.Option(
+            help="One owner:token a line, read again on SIGHUP; otherwise EDGEWORTH_TOKENS=owner:token,… or EDGEWORTH_TOKENS=@FILE."
+        ),
     ] = None,
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front limits connections and slow clients.")] = False,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", envvar="EDGEWORTH_BEHIND_PROXY", help="A proxy in front limits connections and slow clients.")
+    ] = False,
     insecure: Annotated[bool, typer.Option("--insecure", help="Serve others without tokens, or without a proxy in front.")] = False,
     host_name: Annotated[list[str] | None, typer.Option(help="Another host name of this machine, besides localhost.")] = None,
     origin: Annotated[
@@ -52,6 +58,9 @@ def serve_command(
     idle_hours: Annotated[
         float | None, typer.Option(min=0.0, help="Sessions that nobody touches for so long are deleted. Default: 24.")
     ] = None,
+    unnamed_hours: Annotated[
+        float | None, typer.Option(min=0.0, help="The same for sessions that were opened without a name. Default: 2.")
+    ] = None,
     drain_seconds: Annotated[float, typer.Option(min=0.0, help="How long /ready says 503 before the server stops listening.")] = 0.0,
     openenv: Annotated[bool, typer.Option(help="Serve OpenEnv's routes too.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line in the log for every request.")] = False,
@@ -64,19 +73,25 @@ def serve_command(
     """
     try:
         from edgeworth.server.serving import serve
-        from edgeworth.server.settings import ServerSettings, SessionLimits, tokens_in, tokens_of_environment
+        from edgeworth.server.settings import STORE_VARIABLE, TOKENS_VARIABLE, ServerSettings, SessionLimits, file_behind, tokens_from
     except ModuleNotFoundError as error:
         raise MissingExtra("The server", error.name or "FastAPI", "server") from error
+    from_environment = os.environ.pop(TOKENS_VARIABLE, "")
+    os.environ.pop(STORE_VARIABLE, None)  # neither is for the processes of models and trainings
+    tokens = from_environment if tokens_file is None else f"@{tokens_file}"
+    hours = {"idle_seconds": idle_hours, "unnamed_idle_seconds": unnamed_hours}
+    lifetimes: dict[str, Any] = {name: each * 3600.0 for name, each in hours.items() if each is not None}
     given: dict[str, Any] = {
         "store": store or None,
         "designer": designer or None,
-        "sessions": None if idle_hours is None else SessionLimits(idle_seconds=idle_hours * 3600.0),
+        "sessions": SessionLimits(**lifetimes),
     }
     settings = ServerSettings(
         host=host,
         port=port,
         workers=workers,
-        tokens=tokens_in(tokens_file) if tokens_file is not None else tokens_of_environment(),
+        tokens=tokens_from(tokens),
+        tokens_file=file_behind(tokens),
         insecure=insecure,
         behind_proxy=behind_proxy,
         hosts=tuple(host_name or ()),

@@ -45,8 +45,8 @@ def import_command(
             raise InvalidOption(f"The name of the {what} is {given!r}; expected {wanted.pattern}.")
     opened = Store(store or DEFAULT_STORE)
     try:
-        if not opened.bring(session_id, owner, opening, [(step["action"], step["done"]) for step in steps]):
-            raise InvalidOption(f"The store has a session {session_id!r} already; give another name with --name.")
+        if not opened.bring(owner, session_id, opening, [(step["action"], step["done"]) for step in steps]):
+            raise InvalidOption(f"{owner} has a session {session_id!r} already; give another name with --name.")
     finally:
         opened.close()
     result = {"session_id": session_id, "owner": owner, "game": opening.game, "steps": len(steps)}

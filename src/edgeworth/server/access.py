@@ -13,14 +13,18 @@ import functools
 import hashlib
 import hmac
 import ipaddress
+import logging
 import re
+from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from edgeworth.errors import EdgeworthError
 from edgeworth.server.limits import Rate
 from edgeworth.server.refusals import Refused, has_body, refusal_response
-from edgeworth.server.settings import LOCAL, ServerSettings
+from edgeworth.server.settings import LOCAL, ServerSettings, Tokens, check_tokens, tokens_in
 
+LOG = logging.getLogger(__name__)
 OPEN = frozenset({"", "/", "/health", "/ready"})
 """Paths that need no token."""
 PROBES = frozenset({"/health", "/ready", "/metrics"})
@@ -73,12 +77,50 @@ def path_within(scope: Scope) -> str:
     return path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
 
 
+class KnownTokens:
+    """The digests of the tokens, which can be read again from their file."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._file = settings.tokens_file
+        self._digests = _digests(settings.tokens)
+        if self._file:
+            self.reread()  # a worker may start long after the settings were made
+
+    def reread(self) -> None:
+        """Read the file again; where it cannot be used, the tokens stay as they are and the log says why."""
+        if not self._file:
+            return
+        try:
+            tokens = tokens_in(Path(self._file))
+            check_tokens(tokens)
+        except EdgeworthError as error:
+            return LOG.error("The tokens stay as they are: %s", error)
+        self._digests = _digests(tokens)
+        LOG.info("%d tokens were read.", len(tokens))
+
+    def __bool__(self) -> bool:
+        return bool(self._digests)
+
+    def owner_of(self, token: str) -> str | None:
+        """The owner of a token; every token is compared, so that the time taken reveals nothing."""
+        given = _digest(token)
+        found = [owner for owner, digest in self._digests if hmac.compare_digest(digest, given)]
+        return found[0] if found else None
+
+
+def _digests(tokens: Tokens) -> list[tuple[str, bytes]]:
+    return [(owner, _digest(token)) for owner, token in tokens]
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
 class Access:
     """The middleware that finds the owner of a request, or refuses it."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
-        self.app, self.settings = app, settings
-        self.digests = [(owner, hashlib.sha256(token.encode()).digest()) for owner, token in settings.tokens]
+    def __init__(self, app: ASGIApp, settings: ServerSettings, tokens: KnownTokens) -> None:
+        self.app, self.settings, self.tokens = app, settings, tokens
         self.checks_client, self.checks_host = not (settings.tokens or settings.insecure), settings.checks_host
         self.failures = Rate(settings.limits.failures, settings.limits.failures_burst)
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -109,16 +151,15 @@ class Access:
         await self.app(scope, receive, send)
 
     def _owner(self, authorization: str | None) -> str:
-        """The owner of a token; every token is compared, so that the time taken reveals nothing."""
-        if not self.digests:
+        """The owner of the token in a header."""
+        if not self.tokens:
             return LOCAL
         scheme, _, token = (authorization or "").partition(" ")
-        given = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).digest()
-        found = [owner for owner, digest in self.digests if hmac.compare_digest(digest, given)]
-        if scheme.lower() != "bearer" or not found:
+        found = self.tokens.owner_of(token.strip())
+        if scheme.lower() != "bearer" or found is None:
             said = "No token was sent." if authorization is None else "Nobody has the token that was sent."
             raise Refused(401, "unauthorized", said, "Send the header `Authorization: Bearer TOKEN`.", "authorization")
-        return found[0]
+        return found
 
     def _counted(self, refused: Refused, scope: Scope) -> Refused:
         """Count a failed token against its network; too many are answered 429."""

@@ -24,7 +24,7 @@ from edgeworth import __version__
 from edgeworth.games.auction.action import action_of, random_mechanisms
 from edgeworth.games.bargaining.vocabulary import Act
 from edgeworth.seeding import generator
-from edgeworth.server.access import Access
+from edgeworth.server.access import Access, KnownTokens
 from edgeworth.server.limits import Guard
 from edgeworth.server.live import GAMES, open_live
 from edgeworth.server.monitoring import UVICORN, Metrics, Monitor, note
@@ -57,6 +57,7 @@ class Running:
     starts: list[Hook] = field(default_factory=list)
     stops: list[Hook] = field(default_factory=list)
     draining: bool = False
+    on_hangup: Callable[[], None] = lambda: None
 
 
 def create_app(settings: ServerSettings | None = None) -> FastAPI:
@@ -92,14 +93,16 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     add_sockets(app, sessions, settings)
     add_openenv(app, sessions, settings)
     add_exception_handlers(app)
-    _add_middleware(app, settings, metrics)
+    app.state.tokens = tokens = KnownTokens(settings)
+    _add_middleware(app, settings, metrics, tokens)
+    running.on_hangup = tokens.reread
     return app
 
 
-def _add_middleware(app: FastAPI, settings: ServerSettings, metrics: Metrics) -> None:
+def _add_middleware(app: FastAPI, settings: ServerSettings, metrics: Metrics, tokens: KnownTokens) -> None:
     """Add the middleware, from the inside out."""
     app.add_middleware(Guard, limits=settings.limits)
-    app.add_middleware(Access, settings=settings)
+    app.add_middleware(Access, settings=settings, tokens=tokens)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -123,6 +126,7 @@ def _lifespan(
             await start()
         sweeper = asyncio.create_task(_sweep(settings, sessions, metrics, readiness))
         _drain_on_sigterm(running, settings.drain_seconds)
+        _call_on_sighup(running.on_hangup)
         UVICORN.addFilter(metrics.filter)
         gc.freeze()  # a garbage collection that scans everything loaded until now would pause all requests
         try:
@@ -154,6 +158,13 @@ def _drain_on_sigterm(running: Running, seconds: float) -> None:
             loop.call_soon_threadsafe(loop.call_later, seconds, stop, sig, frame)
 
     signal.signal(signal.SIGTERM, drain)
+
+
+def _call_on_sighup(act: Callable[[], None]) -> None:
+    """On SIGHUP, which would end the process otherwise, do this on the event loop."""
+    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+        loop = asyncio.get_running_loop()
+        signal.signal(signal.SIGHUP, lambda *_: loop.call_soon_threadsafe(act))
 
 
 def compile_rules() -> None:

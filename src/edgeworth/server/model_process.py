@@ -22,6 +22,7 @@ from edgeworth.errors import EdgeworthError, MissingExtra, ModelUnavailable
 from edgeworth.llm.client import Client, Messages, Reply, Sampling, Samplings, sampling_each
 from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.llm.stack import make_client
+from edgeworth.server.settings import STORE_VARIABLE, TOKENS_VARIABLE
 
 SPAWN = multiprocessing.get_context("spawn")
 LOAD_SECONDS = 180.0
@@ -133,6 +134,8 @@ def serve(pipe: Connection, make_client: Callable[[], Client]) -> None:
     """Runs in the process: load the model, then answer batches until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
     os.environ.update(ONE_THREAD)
+    for secret in (TOKENS_VARIABLE, STORE_VARIABLE):  # model code of others may run here
+        os.environ.pop(secret, None)
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     try:

@@ -42,7 +42,7 @@ DESCRIPTIONS = {
     405: "Another method is expected.",
     408: "The request came too slowly.",
     411: "The body has no stated length.",
-    409: "Another step came first, the name is taken, the episode is over, or the session is of other rules or unreadable.",
+    409: "Another step came first, the episode is over, or the session is of other rules or unreadable.",
     413: "The body is too long.",
     415: "The body is not JSON.",
     422: "A field has the wrong type or value, or an action breaks a rule.",

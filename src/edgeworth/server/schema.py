@@ -1,6 +1,6 @@
 """The tables of the store and their version.
 
-A store of the first layout, from before versions, is migrated when it is opened. A store of a newer version than this package knows is
+A store of an older version is migrated when it is opened; the first had no number. A store of a newer version than this package knows is
 refused by name, and nothing in it is changed.
 """
 
@@ -9,17 +9,18 @@ from __future__ import annotations
 from edgeworth.errors import InvalidOption
 from edgeworth.server.database import Cursor, Database, shown
 
-VERSION = 2
+VERSION = 3
 """Of the tables below."""
 VERSIONS = "CREATE TABLE IF NOT EXISTS edgeworth_store (version INTEGER NOT NULL)"
 OPENINGS = """CREATE TABLE IF NOT EXISTS edgeworth_openings (
-    id VARCHAR(128) PRIMARY KEY,
-    generation VARCHAR(32) NOT NULL,
     owner VARCHAR(128) NOT NULL,
+    id VARCHAR(128) NOT NULL,
+    generation VARCHAR(32) NOT NULL UNIQUE,
     opening TEXT NOT NULL,
-    created DOUBLE PRECISION NOT NULL
+    named BOOLEAN NOT NULL,
+    created DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (owner, id)
 )"""
-OWNERS = "CREATE INDEX IF NOT EXISTS edgeworth_owners ON edgeworth_openings (owner)"
 LOG = """CREATE TABLE IF NOT EXISTS edgeworth_log (
     generation VARCHAR(32) NOT NULL,
     number INTEGER NOT NULL,
@@ -36,8 +37,8 @@ TABLE = {
 """Whether there is a table of that name; by whether the database is PostgreSQL."""
 FIRST_LAYOUT = {"name": "edgeworth_sessions"}
 FROM_FIRST = (
-    "INSERT INTO edgeworth_openings (id, generation, owner, opening, created)"
-    " SELECT id, generation, owner, opening, created FROM edgeworth_sessions WHERE id NOT IN (SELECT id FROM edgeworth_openings)",
+    "INSERT INTO edgeworth_openings (owner, id, generation, opening, named, created)"
+    " SELECT owner, id, generation, opening, TRUE, created FROM edgeworth_sessions WHERE id NOT IN (SELECT id FROM edgeworth_openings)",
     "INSERT INTO edgeworth_log (generation, number, action, done, written)"
     " SELECT actions.generation, actions.number, actions.action, sessions.done AND actions.number = sessions.steps - 1, sessions.touched"
     " FROM edgeworth_actions actions JOIN edgeworth_sessions sessions ON sessions.generation = actions.generation"
@@ -45,21 +46,32 @@ FROM_FIRST = (
     "DROP TABLE edgeworth_actions",
     "DROP TABLE edgeworth_sessions",
 )
+SECOND = 2
+SET_ASIDE = "ALTER TABLE edgeworth_openings RENAME TO edgeworth_openings_2"
+FROM_SECOND = (
+    "INSERT INTO edgeworth_openings (owner, id, generation, opening, named, created)"
+    " SELECT owner, id, generation, opening, TRUE, created FROM edgeworth_openings_2",
+    "DROP TABLE edgeworth_openings_2",
+)
+"""Version 2 had names that belonged to whoever took them first."""
 
 
 def prepare(database: Database) -> None:
     """Make the tables that are not there yet, migrate old ones, and refuse newer ones."""
     with database.setting_up() as cursor:
-        for statement in (VERSIONS, OPENINGS, OWNERS, LOG):
-            cursor.execute(statement)
+        cursor.execute(VERSIONS)
         (found,) = cursor.execute(FOUND).fetchone()
-        if found is None:
-            if cursor.execute(TABLE[database.server], FIRST_LAYOUT).fetchone():
-                for statement in FROM_FIRST:
-                    cursor.execute(statement)
-            cursor.execute("INSERT INTO edgeworth_store (version) VALUES (:version)", {"version": VERSION})
-        elif found != VERSION:
+        if found not in (None, SECOND, VERSION):
             raise other_version(database, found)
+        if found == SECOND:
+            cursor.execute(SET_ASIDE)
+        cursor.execute(OPENINGS)
+        cursor.execute(LOG)
+        if found != VERSION:
+            first = found is None and cursor.execute(TABLE[database.server], FIRST_LAYOUT).fetchone()
+            for statement in FROM_SECOND if found == SECOND else FROM_FIRST if first else ():
+                cursor.execute(statement)
+            cursor.execute("INSERT INTO edgeworth_store (version) VALUES (:version)", {"version": VERSION})
 
 
 def check_version(database: Database, cursor: Cursor) -> None:

@@ -25,7 +25,7 @@ from edgeworth.server.live import Live, Turn, open_live
 from edgeworth.server.openings import opening_of
 from edgeworth.server.refusals import Refused, unknown_session, unreadable_session
 from edgeworth.server.settings import SessionLimits
-from edgeworth.server.store import GroupCommit, Line, Store, Stored
+from edgeworth.server.store import Before, GroupCommit, Key, Line, Store, Stored
 
 Result = TypeVar("Result")
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -48,10 +48,10 @@ class Sessions:
     def __init__(self, store: Store, limits: SessionLimits | None = None, alone: bool = False) -> None:
         """`alone`: no other worker serves this store, so episodes in memory need not be compared with it."""
         self.store, self.limits, self.alone = store, limits or SessionLimits(), alone
-        self._held: OrderedDict[str, Held] = OrderedDict()
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._held: OrderedDict[Key, Held] = OrderedDict()
+        self._locks: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
         """A session is used under its lock, so that it is never seen in the middle of a step or of a replay."""
-        self._stepping: set[str] = set()
+        self._stepping: set[Key] = set()
         self._commit = GroupCommit(store)
         self._started = time.time() - time.monotonic()
         self.on_step: Callable[[str], None] = lambda game: None
@@ -67,21 +67,16 @@ class Sessions:
         truth: bool = False,
     ) -> Held:
         """A new session, or a new episode in the place of one's own old session of that name."""
-        name = session_id or uuid.uuid4().hex
+        name, named = session_id or uuid.uuid4().hex, bool(session_id)
         opening = opening_of(game, options, seed, truth)
         live = await asyncio.to_thread(open_live, opening)
-        async with self._lock(name):
+        async with self._lock((owner, name)):
             await self._refuse_too_many(owner, name)
-            stored = await self._asked(lambda: self.store.open(name, owner, opening))
-            if stored is None:
-                raise name_taken(name)
+            stored = await self._asked(lambda: self.store.open(owner, name, opening, named))
             return self._hold(Held(stored, live))
 
     async def _refuse_too_many(self, owner: str, name: str) -> None:
-        before = await self._asked(lambda: self.store.place(name))
-        if before is not None:
-            if before.owner != owner:
-                raise name_taken(name)
+        if await self._asked(lambda: self.store.place(owner, name)) is not None:
             return
         everybody, own = await self._asked(lambda: self.store.count(owner))
         if own >= self.limits.per_owner:
@@ -93,16 +88,17 @@ class Sessions:
 
     async def step(self, owner: str, session_id: str, action: Any, expected: int | None = None) -> tuple[Turn, int]:
         """Carry out an action and write it to the log; its result, and the number of steps made."""
-        raced = session_id in self._stepping and not self.store.local  # a local store is fast: the second step waits for the first
-        async with self._lock(session_id):
+        key = (owner, session_id)
+        raced = key in self._stepping and not self.store.local  # a local store is fast: the second step waits for the first
+        async with self._lock(key):
             held = await self._current(owner, session_id)
             if raced or (expected is not None and expected != held.live.steps):
                 raise conflict(held)
-            self._stepping.add(session_id)
+            self._stepping.add(key)
             try:
                 turn = await self._carry_out(held, action)
             finally:
-                self._stepping.discard(session_id)
+                self._stepping.discard(key)
             if turn is None:
                 raise conflict(await self._current(owner, session_id))
             self.on_step(held.stored.opening.game)
@@ -113,34 +109,32 @@ class Sessions:
         live, stored, number, written = held.live, held.stored, held.live.steps, False
         try:
             turn = live.step(action)
-            line = Line(stored.id, stored.generation, number, live.logged(), turn.done)
+            line = Line(stored.generation, number, live.logged(), turn.done)
             written = await (self._commit.write(line) if self.store.local else asyncio.to_thread(self.store.advance, *line))
             return turn if written else None
         finally:
             if not written and live.steps != number:  # the episode is ahead of its log
-                self._held.pop(stored.id, None)
+                self._held.pop(stored.key, None)
                 self._commit.flush()  # a step whose client is gone
 
     async def held(self, owner: str, session_id: str) -> Held:
         """A session of this owner, as far as its log goes."""
-        async with self._lock(session_id):
+        async with self._lock((owner, session_id)):
             return await self._current(owner, session_id)
 
-    def _lock(self, session_id: str) -> asyncio.Lock:
-        return self._locks.setdefault(session_id, asyncio.Lock())
+    def _lock(self, key: Key) -> asyncio.Lock:
+        return self._locks.setdefault(key, asyncio.Lock())
 
     async def _current(self, owner: str, session_id: str) -> Held:
         """A session of this owner, as far as its log goes; the caller holds its lock."""
-        held = self._held.get(session_id)
+        held = self._held.get((owner, session_id))
         if held is None:
             return await self._fetched(owner, session_id)
         if self.alone:
-            if held.stored.owner != owner:
-                raise unknown_session(session_id)
             return self._hold(held)
-        place = await self._asked(lambda: self.store.place(session_id))
-        if place is None or place.owner != owner or place.generation != held.stored.generation or place.steps < held.live.steps:
-            self._held.pop(session_id, None)
+        place = await self._asked(lambda: self.store.place(owner, session_id))
+        if place is None or place.generation != held.stored.generation or place.steps < held.live.steps:
+            self._held.pop((owner, session_id), None)
             return await self._fetched(owner, session_id)
         if place.steps > held.live.steps:
             await asyncio.to_thread(self._catch_up, held)
@@ -153,8 +147,8 @@ class Sessions:
 
     async def _record(self, owner: str, session_id: str) -> Stored:
         """A session as the store has it, whatever its rules are; nothing is replayed."""
-        stored = await self._asked(lambda: self.store.find(session_id)) if NAME.fullmatch(session_id) else None
-        if stored is None or stored.owner != owner:
+        stored = await self._asked(lambda: self.store.find(owner, session_id)) if NAME.fullmatch(session_id) else None
+        if stored is None:
             raise unknown_session(session_id)
         return stored
 
@@ -171,20 +165,20 @@ class Sessions:
                 held.live.step(action)
 
     def _hold(self, held: Held) -> Held:
-        self._held[held.stored.id] = held
-        self._held.move_to_end(held.stored.id)
+        self._held[held.stored.key] = held
+        self._held.move_to_end(held.stored.key)
         while len(self._held) > self.limits.kept_live:
             self._held.popitem(last=False)
         return held
 
     async def state(self, owner: str, session_id: str) -> dict[str, Any]:
         """Where a session stands."""
-        async with self._lock(session_id):
+        async with self._lock((owner, session_id)):
             return state_of(await self._current(owner, session_id))
 
     async def export(self, owner: str, session_id: str) -> dict[str, Any]:
         """Opening and log, which replay the session elsewhere; also of other rules, and as they were written where they cannot be read."""
-        async with self._lock(session_id):
+        async with self._lock((owner, session_id)):
             stored = await self._record(owner, session_id)
             log = await self._asked(lambda: self.store.log(stored.generation))
         facts = {"session_id": session_id, "edgeworth": __version__}
@@ -196,24 +190,22 @@ class Sessions:
 
     async def close(self, owner: str, session_id: str) -> None:
         """Delete a session, whatever its rules are."""
-        async with self._lock(session_id):
+        async with self._lock((owner, session_id)):
             stored = await self._record(owner, session_id)
-            self._held.pop(session_id, None)
-            await self._asked(lambda: self.store.forget(session_id, stored.generation))
+            self._held.pop(stored.key, None)
+            await self._asked(lambda: self.store.forget(stored.generation))
 
     async def expire(self) -> int:
         """Delete what has been idle for too long, one session at a time, with pauses in which requests are served."""
-        before, gone = self._clock() - self.limits.idle_seconds, 0
-        for name, generation in await asyncio.to_thread(self.store.idle, before):
-            if await self._asked(functools.partial(self.store.expire, name, generation, before)):
-                self._held.pop(name, None)
+        now, gone = self._started + time.monotonic(), 0  # a clock that does not jump: set once, when this worker started
+        kept = self.limits.idle_seconds
+        before = Before(now - kept, now - min(kept, self.limits.unnamed_idle_seconds))
+        for owner, name, generation in await asyncio.to_thread(self.store.idle, before):
+            if await self._asked(functools.partial(self.store.expire, generation, before)):
+                self._held.pop((owner, name), None)
                 gone += 1
             await asyncio.sleep(SWEEP_PAUSE_SECONDS)
         return gone
-
-    def _clock(self) -> float:
-        """The time, by a clock that does not jump: set once, when this worker started."""
-        return self._started + time.monotonic()
 
     async def _asked(self, question: Callable[[], Result]) -> Result:
         """Ask the store: directly where it is a local file, in a thread where it is reached over a network."""
@@ -236,11 +228,6 @@ def other_game(session_id: str, plays: str, expected: str, remedy: str) -> Refus
     """A session of one game where the other was expected."""
     message = f"The session {session_id!r} plays {plays}; here {expected} was expected."
     return Refused(409, "other_game", message, remedy, "session_id")
-
-
-def name_taken(name: str) -> Refused:
-    """The name of a session belongs to another owner."""
-    return Refused(409, "name_taken", f"The session name {name!r} is taken.", "Choose another session_id.", "session_id")
 
 
 def state_of(held: Held) -> dict[str, Any]:

@@ -26,6 +26,10 @@ ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 OWNER = re.compile(r"[A-Za-z0-9._-]{1,64}")
 TOKEN = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 """Visible ASCII without commas, which separate tokens in a list."""
+SHORTEST_TOKEN = 16
+TOKENS_VARIABLE, STORE_VARIABLE = "EDGEWORTH_TOKENS", "EDGEWORTH_STORE"
+Tokens = tuple[tuple[str, str], ...]
+"""Owners and their tokens."""
 
 
 @settings
@@ -64,6 +68,8 @@ class SessionLimits:
     per_owner: int = 5_000
     idle_seconds: float = 24 * 3600.0
     """A session that is not touched for so long is deleted."""
+    unnamed_idle_seconds: float = 2 * 3600.0
+    """The same for a session whose owner gave it no name, if that is shorter."""
     kept_live: int = 4_096
     """Episodes that a worker keeps in memory; others are replayed from their log."""
 
@@ -104,8 +110,10 @@ class ServerSettings:
     workers: Annotated[int, between(1, 64)] = 1
     store: str = field(default=DEFAULT_STORE, repr=False)
     """Where sessions are kept: a URL of SQLite or PostgreSQL."""
-    tokens: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    tokens: Tokens = field(default=(), repr=False)
     """Owners and their tokens; without any, every client is the owner `local`."""
+    tokens_file: str = ""
+    """The file that the tokens came from, which is read again on SIGHUP."""
     insecure: bool = False
     """Serve on an address that others can reach without tokens, or without a proxy in front."""
     behind_proxy: bool = False
@@ -143,10 +151,7 @@ class ServerSettings:
     def __post_init__(self) -> None:
         if self.workers > 1 and IN_MEMORY.fullmatch(self.store):
             raise InvalidOption("Several workers cannot share a store in memory; give a file or PostgreSQL with --store.")
-        for owner, token in self.tokens:
-            _check_token(owner, token)
-        if len({token for _, token in self.tokens}) < len(self.tokens):
-            raise InvalidOption("Two owners have the same token; give each one of its own.")
+        check_tokens(self.tokens)
         for origin in self.origins:
             if not re.fullmatch(r"https?://[^/\s*]+", origin):
                 raise InvalidOption(f"The origin is {origin!r}; expected a scheme and a host, such as https://example.org.")
@@ -179,11 +184,24 @@ class ServerSettings:
         return not self.tokens and is_loopback(self.host)
 
 
+def check_tokens(tokens: Tokens) -> None:
+    """Refuse tokens that could be guessed, that a header cannot carry, or that two owners share."""
+    for owner, token in tokens:
+        _check_token(owner, token)
+    if len({token for _, token in tokens}) < len(tokens):
+        raise InvalidOption("Two owners have the same token; give each one of its own.")
+
+
 def _check_token(owner: str, token: str) -> None:
     if not OWNER.fullmatch(owner):
         raise InvalidOption(f"The owner of a token is {owner!r}; expected 1 to 64 letters, digits, dots, dashes or underscores.")
     if not TOKEN.fullmatch(token):
         raise InvalidOption(f"The token of {owner} is empty or has characters that a header cannot carry; expected visible ASCII.")
+    if len(token) < SHORTEST_TOKEN:
+        raise InvalidOption(
+            f"The token of {owner} has {len(token)} characters; expected {SHORTEST_TOKEN} or more, such as "
+            '`python -c "import secrets; print(secrets.token_urlsafe(32))"` prints.'
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -198,22 +216,21 @@ def is_loopback(host: str) -> bool:
 
 def settings_of_environment() -> ServerSettings:
     """Settings from EDGEWORTH_TOKENS and EDGEWORTH_STORE, for an application that another server runs."""
-    return ServerSettings(store=os.environ.get("EDGEWORTH_STORE") or DEFAULT_STORE, tokens=tokens_of_environment())
+    given = os.environ.get(TOKENS_VARIABLE, "")
+    return ServerSettings(store=os.environ.get(STORE_VARIABLE) or DEFAULT_STORE, tokens=tokens_from(given), tokens_file=file_behind(given))
 
 
-def tokens_of_environment() -> tuple[tuple[str, str], ...]:
-    """Owners and tokens from EDGEWORTH_TOKENS."""
-    return tokens_from(os.environ.get("EDGEWORTH_TOKENS", ""))
+def file_behind(text: str) -> str:
+    """The file that `@FILE` names, or nothing."""
+    return text[1:] if text.startswith("@") else ""
 
 
-def tokens_from(text: str) -> tuple[tuple[str, str], ...]:
+def tokens_from(text: str) -> Tokens:
     """Owners and tokens from `alice:token1,bob:token2`, or from the file behind an @."""
-    if text.startswith("@"):
-        return tokens_in(Path(text[1:]))
-    return _tokens(text.split(","))
+    return tokens_in(Path(file)) if (file := file_behind(text)) else _tokens(text.split(","))
 
 
-def tokens_in(path: Path) -> tuple[tuple[str, str], ...]:
+def tokens_in(path: Path) -> Tokens:
     """Owners and tokens from a file: one `owner:token` a line; lines that begin with # are comments."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -225,7 +242,7 @@ def tokens_in(path: Path) -> tuple[tuple[str, str], ...]:
     return found
 
 
-def _tokens(parts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+def _tokens(parts: Iterable[str]) -> Tokens:
     found = []
     for number, part in enumerate((part.strip() for part in parts), 1):
         if not part:

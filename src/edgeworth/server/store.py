@@ -23,12 +23,14 @@ from edgeworth.server.openings import Opening, opening_in
 from edgeworth.server.refusals import unreadable_session
 from edgeworth.server.schema import prepare
 
+Key = tuple[str, str]
+"""The owner and the name of a session: two owners may both have a session called `demo`."""
 MOST_LINES = 16
 """Lines that `GroupCommit` writes in one transaction."""
 
 APPEND = (
     "INSERT INTO edgeworth_log (generation, number, action, done, written)"
-    " SELECT generation, :number, :action, :done, :now FROM edgeworth_openings WHERE id = :id AND generation = :generation"
+    " SELECT generation, :number, :action, :done, :now FROM edgeworth_openings WHERE generation = :generation"
     " AND (:number = 0 OR EXISTS (SELECT 1 FROM edgeworth_log WHERE generation = :generation AND number = :number - 1)){lock}"
     " ON CONFLICT (generation, number) DO NOTHING"
 )
@@ -37,37 +39,46 @@ KEEP = " FOR KEY SHARE OF edgeworth_openings"
 LAST = "(SELECT {} FROM edgeworth_log WHERE edgeworth_log.generation = edgeworth_openings.generation ORDER BY number DESC LIMIT 1)"
 STEPS = f"COALESCE({LAST.format('number + 1')}, 0)"
 TOUCHED = f"COALESCE({LAST.format('written')}, created)"
-PLACE = f"SELECT generation, owner, {STEPS} FROM edgeworth_openings WHERE id = :id"
+OWN = "WHERE owner = :owner AND id = :id"
+PLACE = f"SELECT generation, named, {STEPS} FROM edgeworth_openings {OWN}"
 DONE = f"COALESCE({LAST.format('done')}, FALSE)"
 STORED = f"SELECT id, generation, owner, opening, {STEPS}, {DONE}, created, {TOUCHED} FROM edgeworth_openings"
-FIND = f"{STORED} WHERE id = :id"
+FIND = f"{STORED} {OWN}"
 OWNED = f"{STORED} WHERE owner = :owner ORDER BY id"
 READ = "SELECT action FROM edgeworth_log WHERE generation = :generation AND number >= :first ORDER BY number"
 INSERT = (
-    "INSERT INTO edgeworth_openings (id, generation, owner, opening, created)"
-    " VALUES (:id, :generation, :owner, :opening, :now) ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO edgeworth_openings (owner, id, generation, opening, named, created)"
+    " VALUES (:owner, :id, :generation, :opening, :named, :now) ON CONFLICT (owner, id) DO NOTHING"
 )
 COUNT = "SELECT (SELECT COUNT(*) FROM edgeworth_openings), (SELECT COUNT(*) FROM edgeworth_openings WHERE owner = :owner)"
-FORGET = "DELETE FROM edgeworth_openings WHERE id = :id AND generation = :generation"
+FORGET = "DELETE FROM edgeworth_openings WHERE generation = :generation"
 FORGET_LOG = "DELETE FROM edgeworth_log WHERE generation = :generation"
-IDLE = f"SELECT id, generation FROM edgeworth_openings WHERE created < :before AND {TOUCHED} < :before LIMIT 1000"
-TAKE = "SELECT 1 FROM edgeworth_openings WHERE id = :id FOR UPDATE"
+LIMIT = "CASE WHEN named THEN :before ELSE :unnamed_before END"
+IDLE = f"SELECT owner, id, generation FROM edgeworth_openings WHERE created < {LIMIT} AND {TOUCHED} < {LIMIT} LIMIT 1000"
+TAKE = "SELECT 1 FROM edgeworth_openings WHERE generation = :generation FOR UPDATE"
 """In PostgreSQL: wait for a step of the session that is being written."""
-FORGET_IDLE = f"{FORGET} AND {TOUCHED} < :before"
+FORGET_IDLE = f"{FORGET} AND {TOUCHED} < {LIMIT}"
 
 
 class Place(NamedTuple):
-    """How far a session has come, and its owner."""
+    """How far a session has come, and whether its owner named it."""
 
     generation: str
-    owner: str
+    named: bool
     steps: int
+
+
+class Before(NamedTuple):
+    """Sessions that were not touched since these times are idle."""
+
+    before: float
+    unnamed_before: float
+    """For sessions that have only the name that we gave them."""
 
 
 class Line(NamedTuple):
     """A step as the log has it."""
 
-    session_id: str
     generation: str
     number: int
     action: Any
@@ -76,7 +87,6 @@ class Line(NamedTuple):
     def values(self) -> dict[str, Any]:
         """For the statement that appends it."""
         return {
-            "id": self.session_id,
             "generation": self.generation,
             "number": self.number,
             "action": orjson.dumps(self.action).decode(),
@@ -99,6 +109,11 @@ class Stored:
     created: float
     touched: float
 
+    @property
+    def key(self) -> Key:
+        """What no other session shares."""
+        return self.owner, self.id
+
     @functools.cached_property
     def opening(self) -> Opening:
         """What the session was opened with; refused where that cannot be read."""
@@ -116,46 +131,46 @@ class Store:
         prepare(self.database)
         self._append = APPEND.format(lock="" if self.local else KEEP)
 
-    def find(self, session_id: str) -> Stored | None:
-        """A session by its name."""
-        row = self.database.row(FIND, {"id": session_id})
+    def find(self, owner: str, session_id: str) -> Stored | None:
+        """A session of an owner by its name."""
+        row = self.database.row(FIND, {"owner": owner, "id": session_id})
         return None if row is None else _stored(row)
 
-    def place(self, session_id: str) -> Place | None:
+    def place(self, owner: str, session_id: str) -> Place | None:
         """How far a session has come."""
-        row = self.database.row(PLACE, {"id": session_id})
+        row = self.database.row(PLACE, {"owner": owner, "id": session_id})
         return None if row is None else Place(*row)
 
-    def open(self, session_id: str, owner: str, opening: Opening) -> Stored | None:
-        """Write an opening down, in the place of an older session of that name; None where the name is another owner's."""
+    def open(self, owner: str, session_id: str, opening: Opening, named: bool = True) -> Stored:
+        """Write an opening down, in the place of the owner's older session of that name; `named`: by the owner, and not by us."""
         text = json.dumps(opening.as_dict())
         stored = Stored(session_id, uuid.uuid4().hex, owner, text, 0, False, now := time.time(), now)
-        facts = {"id": session_id, "generation": stored.generation, "owner": owner, "opening": text}
+        facts = {"owner": owner, "id": session_id, "generation": stored.generation, "opening": text, "now": now}
         written = False
         while not written:  # again only where another worker opened the same name in this moment
             with self.database.writing() as cursor:
-                before = cursor.execute(PLACE, {"id": session_id}).fetchone()
-                if before is not None:
-                    if Place(*before).owner != owner:
-                        return None
-                    _forget(cursor, session_id, Place(*before).generation)
-                written = cursor.execute(INSERT, {**facts, "now": now}).rowcount > 0
+                row = cursor.execute(PLACE, {"owner": owner, "id": session_id}).fetchone()
+                if row is not None:
+                    before = Place(*row)
+                    _forget(cursor, before.generation)
+                    named = bool(before.named)
+                written = cursor.execute(INSERT, {**facts, "named": named}).rowcount > 0
         return stored
 
-    def bring(self, session_id: str, owner: str, opening: Opening, log: Sequence[tuple[Any, bool]]) -> bool:
-        """Write a whole session down, with its actions and whether each ended the episode; False where the name is taken."""
+    def bring(self, owner: str, session_id: str, opening: Opening, log: Sequence[tuple[Any, bool]]) -> bool:
+        """Write a whole session down, with its actions and whether each ended the episode; False where the owner has that name already."""
         generation, text = uuid.uuid4().hex, json.dumps(opening.as_dict())
-        facts = {"id": session_id, "generation": generation, "owner": owner, "opening": text, "now": time.time()}
+        facts = {"owner": owner, "id": session_id, "generation": generation, "opening": text, "named": True, "now": time.time()}
         with self.database.writing() as cursor:
             if not cursor.execute(INSERT, facts).rowcount:
                 return False
             for number, (action, done) in enumerate(log):
-                cursor.execute(self._append, Line(session_id, generation, number, action, done).values())
+                cursor.execute(self._append, Line(generation, number, action, done).values())
         return True
 
-    def advance(self, session_id: str, generation: str, number: int, action: Any, done: bool) -> bool:
+    def advance(self, generation: str, number: int, action: Any, done: bool) -> bool:
         """Write action `number` down; False, and nothing written, where the session is no longer at that number."""
-        return self.database.changed(self._append, Line(session_id, generation, number, action, done).values()) > 0
+        return self.database.changed(self._append, Line(generation, number, action, done).values()) > 0
 
     def advance_all(self, lines: Sequence[Line]) -> list[bool]:
         """Write lines of different sessions in one transaction; for each, whether it was written."""
@@ -181,31 +196,32 @@ class Store:
         """All sessions of an owner."""
         return [_stored(row) for row in self.database.rows(OWNED, {"owner": owner})]
 
-    def forget(self, session_id: str, generation: str) -> bool:
+    def forget(self, generation: str) -> bool:
         """Delete a session and its log."""
         with self.database.writing() as cursor:
-            return _forget(cursor, session_id, generation)
+            return _forget(cursor, generation)
 
-    def idle(self, before: float) -> list[tuple[str, str]]:
-        """Names and generations of sessions that were not touched since then; at most a thousand."""
-        return [(name, generation) for name, generation in self.database.rows(IDLE, {"before": before})]
+    def idle(self, before: Before) -> list[tuple[str, str, str]]:
+        """Owners, names and generations of idle sessions; at most a thousand."""
+        return [(owner, name, generation) for owner, name, generation in self.database.rows(IDLE, before._asdict())]
 
-    def expire(self, session_id: str, generation: str, before: float) -> bool:
-        """Delete a session, unless it was touched since then, and give its space back."""
+    def expire(self, generation: str, before: Before) -> bool:
+        """Delete a session, unless it has been touched since, and give its space back."""
         with self.database.writing() as cursor:
             if not self.local:
-                cursor.execute(TAKE, {"id": session_id})
-            gone = _forget(cursor, session_id, generation, before)
+                cursor.execute(TAKE, {"generation": generation})
+            gone = _forget(cursor, generation, before)
         self.database.give_pages_back()
         return gone
 
     def check(self) -> None:
         """Open, step and delete a session in one transaction; refused, with the reason, where the store cannot take that."""
-        line = Line(f"check {uuid.uuid4().hex}", uuid.uuid4().hex, 0, None, done=False)  # no client can choose a name with a space
+        line = Line(uuid.uuid4().hex, 0, None, done=False)
+        opened = {"owner": "", "id": line.generation, "opening": "{}", "named": False}  # no client is the owner without a name
         with self.database.writing(fresh=True) as cursor:
-            cursor.execute(INSERT, {**line.values(), "owner": "", "opening": "{}"})
+            cursor.execute(INSERT, {**line.values(), **opened})
             cursor.execute(self._append, line.values())
-            _forget(cursor, line.session_id, line.generation)
+            _forget(cursor, line.generation)
 
     def close(self) -> None:
         """Close all connections."""
@@ -247,10 +263,10 @@ class GroupCommit:
                 written.set_result(outcome)
 
 
-def _forget(cursor: Cursor, session_id: str, generation: str, before: float | None = None) -> bool:
+def _forget(cursor: Cursor, generation: str, before: Before | None = None) -> bool:
     """Delete a session, unless it was touched since `before`, and then its log."""
-    statement = FORGET if before is None else FORGET_IDLE
-    if not cursor.execute(statement, {"id": session_id, "generation": generation, "before": before}).rowcount:
+    statement, times = (FORGET, {}) if before is None else (FORGET_IDLE, before._asdict())
+    if not cursor.execute(statement, {"generation": generation, **times}).rowcount:
         return False
     cursor.execute(FORGET_LOG, {"generation": generation})
     return True
