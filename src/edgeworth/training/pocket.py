@@ -63,7 +63,7 @@ class PocketSettings:
     bare_share: float = 0.1
     """Batches without the system message afterwards."""
     compiled: bool = False
-    """Compile the layers for updates without system messages (`torch.compile`); it takes a minute and pays on a GPU."""
+    """Compile the network for updates without system messages (`torch.compile`); it takes two minutes and pays on a GPU."""
     log_every: Count = 100
     """Updates between two lines of the log."""
     keep_every: Count = 10
@@ -115,7 +115,7 @@ def learning_rate(step: int, settings: PocketSettings) -> float:
 
 
 def compiled_only(wanted: bool) -> Any:
-    """Use what was compiled, or not: a cache in front of the rows would be compiled anew for every layer."""
+    """Use what was compiled, or not: with a cache in front of the rows much would be compiled anew."""
     import torch
 
     return torch.compiler.set_stance("default" if wanted else "force_eager")
@@ -144,8 +144,7 @@ class Trainer:
             prefer_flash_attention()
             use_plain_causal_attention(self.model)
         if settings.compiled:
-            for layer in self.model.model.layers:  # one compilation serves them all
-                layer.compile(dynamic=True)
+            self.model.model.compile(dynamic=True)
         self.optimizer = make_optimizer(self.model, settings)
         self.systems = {game: torch.tensor(corpus.systems[game], device=self.place) for game in GAMES}
         self.rows = {game: DeviceRows.of(corpus.rows[game], self.place) for game in GAMES}
