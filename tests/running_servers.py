@@ -75,7 +75,8 @@ def served(folder: Path, *flags: str, tokens: str = "") -> Iterator[Server]:
     store = f"sqlite:///{folder / 'sessions.sqlite'}"
     environment = {**os.environ, "EDGEWORTH_STORE": store, "EDGEWORTH_TOKENS": tokens}
     words = [sys.executable, "-m", "edgeworth", "serve", "--port", "0", "--no-openenv", *flags]
-    process = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment, cwd=folder)
+    streams = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
+    process: subprocess.Popen[str] = subprocess.Popen(words, env=environment, cwd=folder, start_new_session=True, **streams)  # type: ignore[call-overload]
     server = Server(process)
     try:
         yield server

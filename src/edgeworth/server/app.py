@@ -144,16 +144,17 @@ def _lifespan(
 
 
 def _drain_on_sigterm(running: Running, seconds: float) -> None:
-    """On SIGTERM, answer /ready with 503 for so long before the server's own handler stops it."""
+    """On SIGTERM, answer /ready with 503 for so long before the server's own handler stops it.
+
+    Another SIGTERM changes nothing: a worker gets two where one is sent to the whole process group. SIGINT stops at once.
+    """
     before = signal.getsignal(signal.SIGTERM)
     if seconds <= 0 or not callable(before) or threading.current_thread() is not threading.main_thread():
         return
     loop, stop = asyncio.get_running_loop(), before
 
     def drain(sig: int, frame: FrameType | None) -> None:
-        if running.draining:
-            stop(sig, frame)  # the second signal
-        else:
+        if not running.draining:
             running.draining = True
             loop.call_soon_threadsafe(loop.call_later, seconds, stop, sig, frame)
 

@@ -37,6 +37,10 @@ TABLES_LOCK = 0x45444745
 PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 
+class StoreUnavailable(InvalidOption):
+    """A database that cannot be reached now."""
+
+
 class Cursor:
     """A driver's cursor that takes parameters written as `:name`."""
 
@@ -68,7 +72,7 @@ class Database:
         try:
             self._engine.raw_connection().close()
         except self._errors as error:
-            raise InvalidOption(f"The store does not answer: {self._said(error)} Expected a database at {shown(self.url)}.") from error
+            raise StoreUnavailable(f"The store does not answer: {self._said(error)} Expected a database at {shown(self.url)}.") from error
         self._file = None if self.server else _file_at(self.path)
 
     def changed(self, statement: str, values: Mapping[str, Any]) -> int:

@@ -9,10 +9,14 @@ totals. Counts of a worker that died are kept; its gauges are not.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import itertools
 import logging
 import os
+import queue
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -39,15 +43,69 @@ UNMATCHED = "(no route)"
 PROCESS, REQUESTS = os.urandom(8).hex(), itertools.count()
 """The two halves of a request's id."""
 FAULT = Refused(500, "fault", "The server made a mistake.", "Try again; whoever runs the server finds request_id in its log.")
+MOST_WAITING_LINES = 10_000
+"""Lines of the log that may wait to be written; more are dropped."""
+LINES_AT_ONCE = 1_000
+FLUSH_SECONDS = 1.0
+STANDARD_ERROR = 2
 _lowest_level = logging.ERROR
 """Lines below this level are not written; until `set_up_log` only errors are."""
+_writer: LogWriter | None = None
+
+
+class LogWriter(logging.Handler):
+    """Writes lines to standard error in a thread of its own, so that a reader who has stalled stops nobody; then lines are dropped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: queue.SimpleQueue[str | threading.Event] = queue.SimpleQueue()
+        self._dropped = 0
+        threading.Thread(target=self._work, name="log", daemon=True).start()
+        atexit.register(self.finish)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a standard record."""
+        self.write(self.format(record))
+
+    def write(self, line: str) -> None:
+        """Take a line, or drop it where too many wait."""
+        if self._waiting.qsize() < MOST_WAITING_LINES:
+            self._waiting.put(line)
+        else:
+            self._dropped += 1
+
+    def finish(self) -> None:
+        """Wait until everything is written, but not for long."""
+        written = threading.Event()
+        self._waiting.put(written)
+        written.wait(FLUSH_SECONDS)
+
+    def _work(self) -> None:
+        while True:
+            taken = [self._waiting.get()]
+            while len(taken) < LINES_AT_ONCE and not self._waiting.empty():
+                taken.append(self._waiting.get())
+            lines = [line for line in taken if isinstance(line, str)]
+            if self._dropped:
+                dropped, self._dropped = self._dropped, 0
+                lines.append(_line(time.time(), logging.WARNING, {"event": "lines_dropped", "lines": dropped}, None))
+            _write_out("".join(f"{line}\n" for line in lines).encode())
+            for written in taken:
+                if isinstance(written, threading.Event):
+                    written.set()
+
+
+def _write_out(content: bytes) -> None:
+    """Write to standard error past Python's buffer, whose lock a stalled thread would hold at the end of the process."""
+    with contextlib.suppress(OSError):  # nobody is left to read it
+        while content:
+            content = content[os.write(STANDARD_ERROR, content) :]
 
 
 def set_up_log(level: int = logging.INFO) -> None:
     """Write lines of this level and above; uvicorn's log too."""
-    global _lowest_level
-    _lowest_level = level
-    handler = logging.StreamHandler(sys.stderr)
+    global _lowest_level, _writer
+    _lowest_level, _writer = level, (handler := LogWriter())
     handler.setFormatter(JsonLines())
     for name in LOGGERS:
         logger = logging.getLogger(name)
@@ -58,7 +116,8 @@ def set_up_log(level: int = logging.INFO) -> None:
 def note(level: int, event: str, /, error: BaseException | None = None, **facts: Any) -> None:
     """Write a line to the log."""
     if level >= _lowest_level:
-        sys.stderr.write(_line(time.time(), level, {"event": event, **facts}, error) + "\n")
+        line = _line(time.time(), level, {"event": event, **facts}, error)
+        sys.stderr.write(f"{line}\n") if _writer is None else _writer.write(line)
 
 
 def _line(when: float, level: int, facts: dict[str, Any], error: BaseException | None) -> str:

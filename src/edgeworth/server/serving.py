@@ -15,6 +15,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from multiprocessing.connection import wait
 from typing import Any
@@ -23,17 +24,20 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from edgeworth.errors import EdgeworthError
-from edgeworth.server.database import Database
+from edgeworth.server.database import Database, StoreUnavailable
 from edgeworth.server.monitoring import METRICS_FOLDER, note, set_up_log
+from edgeworth.server.refusals import Refused
 from edgeworth.server.schema import prepare
 from edgeworth.server.settings import ServerSettings
 
 BACKLOG = 2_048
 STARTUP_FAILURE = 3
 """uvicorn's exit status of a worker whose application does not start; its supervisor then gives up."""
-HEALTH_CHECK_SECONDS = 15
-"""A worker that does not answer its supervisor for so long is replaced. It answers as soon as this module is loaded, so that this module
-and `settings` load no game."""
+HEALTH_CHECK_SECONDS = 30
+"""A worker that does not answer its supervisor for so long is replaced, and one that replaces another may take so long to start. It
+answers as soon as this module is loaded, so that this module and `settings` load no game."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds between a worker's attempts to reach the store."""
 
 
 class CannotServe(EdgeworthError):
@@ -86,10 +90,27 @@ def application(settings: ServerSettings) -> Any:
     note(logging.INFO, "worker_started", pid=os.getpid())
     threading.Thread(target=_stop_with_supervisor, daemon=True).start()
     try:
+        _wait_for_store(settings.store)
         return create_app(settings)
     except Exception as error:
         note(logging.ERROR, "worker_failed", error)
         sys.exit(STARTUP_FAILURE)
+
+
+def _wait_for_store(url: str) -> None:
+    """Try to reach the store until it answers, with growing pauses; a signal to stop ends the worker meanwhile."""
+    handlers = {sig: signal.signal(sig, signal.SIG_DFL) for sig in (signal.SIGTERM, signal.SIGINT)}
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            _check_store(url)
+            break
+        except (StoreUnavailable, Refused) as error:
+            note(logging.ERROR, "worker_waits_for_store", reason=str(error), seconds=pause)
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+    for sig, handler in handlers.items():
+        signal.signal(sig, handler)
 
 
 def _stop_with_supervisor() -> None:
@@ -102,6 +123,7 @@ def _stop_with_supervisor() -> None:
 
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until a signal comes; `announce` is called with the address."""
+    _leave_process_one()
     _check_store(settings.store)
     set_up_log()
     with bound(settings) as listening:
@@ -112,6 +134,19 @@ def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
             return _supervise(config, listening)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises the signal again when it has stopped
         uvicorn.Server(config).run([listening])
+
+
+def _leave_process_one() -> None:
+    """Where this is process 1, as in a container, go on in a child; process 1 passes signals on and reaps whoever is left behind."""
+    if os.getpid() != 1 or (child := os.fork()) == 0:
+        return
+    for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(sig, lambda received, _: os.kill(child, received))
+    while True:
+        ended, status = os.wait()
+        if ended == child:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
 
 
 def _check_store(url: str) -> None:

@@ -1,0 +1,123 @@
+"""Workers under their supervisor: they drain, are replaced one by one, wait for a database, and no stalled reader of the log stops them."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from benchmarks.server_process import free_port
+
+from running_servers import Server, served
+
+AS_PROCESS_ONE = """
+import os, pathlib, signal, subprocess, sys, time
+from edgeworth.server.serving import _leave_process_one
+_leave_process_one()
+told = []
+signal.signal(signal.SIGTERM, lambda *_: told.append("SIGTERM"))
+subprocess.run(["sh", "-c", "sleep 0.2 &"])  # an orphan, which process 1 inherits
+os.kill(1, signal.SIGTERM)
+time.sleep(1.0)
+states = [path.read_text().rpartition(")")[2].split()[0] for path in pathlib.Path("/proc").glob("[0-9]*/stat")]
+sys.exit(5 if told == ["SIGTERM"] and "Z" not in states else 1)
+"""
+
+
+def events(server: Server, name: str) -> list[dict[str, object]]:
+    lines = [json.loads(line) for line in list(server.log) if line.startswith("{")]
+    return [line for line in lines if line["event"] == name]
+
+
+def wait_for(is_so: Callable[[], bool], seconds: float = 90.0) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_signal_to_the_whole_process_group_drains_too(tmp_path: Path, workers: str) -> None:
+    with served(tmp_path, "--drain-seconds", "5", "--workers", workers) as server:
+        base = server.address()
+        os.killpg(server.process.pid, signal.SIGTERM)
+        time.sleep(2.0)  # the supervisor has passed the signal on by now
+        for _ in range(10):  # both workers
+            ready = httpx.get(f"{base}/ready")
+            assert (ready.status_code, ready.json()["code"]) == (503, "draining")
+        assert server.process.wait(60.0) == 0
+
+
+def test_workers_are_replaced_on_sighup_without_refusing_a_request(tmp_path: Path) -> None:
+    with served(tmp_path, "--workers", "2") as server:
+        base, over, answers = server.address(), threading.Event(), list[int]()
+
+        def ask() -> None:
+            while not over.is_set():
+                answers.append(httpx.get(f"{base}/sessions", timeout=60.0).status_code)
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            asking = pool.submit(ask)
+            before = [event["pid"] for event in events(server, "worker_started")]
+            server.process.send_signal(signal.SIGHUP)
+            try:
+                wait_for(lambda: len(events(server, "worker_started")) == 4 and not any(Path(f"/proc/{pid}").exists() for pid in before))
+            finally:
+                over.set()
+            asking.result(60.0)
+        assert set(answers) == {200} and len(before) == 2
+        assert server.stop() == 0
+
+
+def test_a_worker_waits_for_its_database_while_the_other_serves(tmp_path: Path, postgres_url: str, postgres_server_url: str) -> None:
+    name = postgres_url.rpartition("/")[2]
+    with (
+        psycopg.connect(postgres_server_url, autocommit=True) as outside,
+        served(tmp_path, "--workers", "2", "--store", postgres_url) as server,
+    ):
+        base = server.address()
+        wait_for(lambda: len(events(server, "worker_started")) == 2)
+        outside.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        os.kill(int(str(events(server, "worker_started")[0]["pid"])), signal.SIGKILL)
+        wait_for(lambda: len(events(server, "worker_waits_for_store")) >= 2)
+        assert httpx.get(f"{base}/health", timeout=30.0).status_code == 200
+        outside.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        started = len([line for line in server.log if "Application startup complete" in line])
+        wait_for(lambda: len([line for line in list(server.log) if "Application startup complete" in line]) > started)
+        assert [httpx.post(f"{base}/reset", json={}).status_code for _ in range(6)] == [200] * 6
+        assert server.stop() == 0
+
+
+def test_as_process_one_it_passes_signals_on_and_reaps_orphans() -> None:
+    command = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a process namespace takes root")
+    assert subprocess.run([*command, sys.executable, "-c", AS_PROCESS_ONE], timeout=60.0, check=False).returncode == 5
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_log_that_nobody_reads_stops_nobody(tmp_path: Path, workers: str) -> None:
+    port = free_port()
+    store = f"sqlite:///{tmp_path / 'sessions.sqlite'}"
+    words = [sys.executable, "-m", "edgeworth", "serve", "--port", str(port), "--no-openenv", "--workers", workers, "--store", store]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=tmp_path)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=httpx.HTTPTransport(retries=50), timeout=60.0) as client:
+            for _ in range(1_500):  # about 400 KB of lines; a pipe holds 64
+                assert client.get("/sessions").status_code == 200
+        process.terminate()
+        assert process.wait(60.0) == 0
+    finally:
+        process.kill()
+        process.wait(10.0)
+        process.stderr.close()  # type: ignore[union-attr]
