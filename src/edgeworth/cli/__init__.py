@@ -31,7 +31,7 @@ COMMANDS = {
     "evaluate": ("evaluate:evaluate_command", "Measure how well negotiators play."),
     "compare": ("evaluate:compare_command", "Compare two negotiators on the same episodes."),
     "curves": ("study:curves_command", "Summarise the learning curves of several runs."),
-    "study": ("study:study_command", "Train agents with several settings and seeds, and compare them."),
+    "study": ("studies:app", "Train agents with several settings and seeds, and compare them."),
     "self-play": ("study:self_play_command", "Train agents by self-play and measure how far they can be exploited."),
     "tournament": ("evaluate:tournament_command", "Let negotiators play against each other and rank them."),
     "parse": ("parse:parse_command", "Find the acts and offers in a dialogue between people."),

@@ -22,6 +22,7 @@ from edgeworth.evaluation.self_play_report import Plan
 from edgeworth.evaluation.statistics import counted
 from edgeworth.evaluation.study import Study, load_study
 from edgeworth.evaluation.study_report import run_study, write_bundled
+from edgeworth.evaluation.study_tables import RESULTS, write_tables
 from edgeworth.executor.execution import Failure, failure_text
 from edgeworth.runlog import read_config
 from edgeworth.training.curriculum import stages_of
@@ -78,6 +79,8 @@ def study_command(
     with executed(engine, address, workers, folder / UNFINISHED, CORES) as run, progress() as task:
         found = run_study(wanted, folder, run, task("study"))
     result = {"command": command_line(), "study": file.stem, **found}
+    write_tables(folder, result)
+    say(f"Wrote {folder / RESULTS}; `edgeworth study report {folder}` makes a page of it.")
     for path in [] if bundle is None else write_bundled(wanted, folder, result, bundle, command_line()):
         say(f"Wrote {path}.safetensors.")
     deliver(result, _study_page(result, wanted), as_json, out_file, figure, wanted.figure)
