@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import RenderableType
@@ -33,6 +33,9 @@ def serve_command(
             envvar="EDGEWORTH_STORE", show_envvar=True, help="Where sessions are kept: sqlite:///FILE or postgresql://USER@HOST/DB."
         ),
     ] = None,
+    durability: Annotated[
+        Literal["process", "power"], typer.Option(help="What an answered step survives: the death of all processes, or a power cut too.")
+    ] = "process",
     tokens_file: Annotated[
         Path | None,
         typer.Option(
@@ -90,6 +93,7 @@ def serve_command(
         host=host,
         port=port,
         workers=workers,
+        durability=durability,
         tokens=tokens_from(tokens),
         tokens_file=file_behind(tokens),
         insecure=insecure,

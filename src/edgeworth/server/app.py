@@ -63,7 +63,7 @@ class Running:
 def create_app(settings: ServerSettings | None = None) -> FastAPI:
     """The application of one worker; without settings, those of the environment."""
     settings = settings or settings_of_environment()
-    store, metrics, running = Store(settings.store), Metrics(GAMES), Running()
+    store, metrics, running = Store(settings.store, settings.durability == "power"), Metrics(GAMES), Running()
     sessions = Sessions(store, settings.sessions, settings.alone)
     sessions.on_step = metrics.stepped
     readiness = Readiness(store)

@@ -60,14 +60,15 @@ class Cursor:
 class Database:
     """Statements and transactions in one database, for any number of threads."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, power: bool = False) -> None:
+        """`power`: a commit waits until the disk has it, so that it survives a power cut."""
         self.url = checked_url(url)
         self.server = self.url.get_backend_name() == "postgresql"
         """Whether it is reached over a network, and not a local file."""
         self.path = str(self.url.database)
         """Of SQLite's file."""
         make = _postgresql_engine if self.server else _sqlite_engine
-        self._engine, self._fresh = make(self.url), make(self.url, poolclass=NullPool)
+        self._engine, self._fresh = make(self.url, power), make(self.url, power, poolclass=NullPool)
         self._errors: tuple[type[Exception], ...] = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error)
         try:
             self._engine.raw_connection().close()
@@ -176,8 +177,8 @@ def _file_at(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _sqlite_engine(url: URL, **pool: Any) -> Engine:
-    """Readers beside a writer, and commits that survive the death of the process; only a power cut could undo them."""
+def _sqlite_engine(url: URL, power: bool, **pool: Any) -> Engine:
+    """Readers beside a writer, and commits that survive the death of the process; without `power`, a power cut could undo the last ones."""
     folder = Path(str(url.database)).parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -189,7 +190,7 @@ def _sqlite_engine(url: URL, **pool: Any) -> Engine:
     def set_up(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver begins no transactions by itself
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file, and of one that is rebuilt
-        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BETWEEN_CHECKPOINTS}")
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             connection.execute("PRAGMA journal_mode = WAL")
@@ -197,8 +198,8 @@ def _sqlite_engine(url: URL, **pool: Any) -> Engine:
     return engine
 
 
-def _postgresql_engine(url: URL, **pool: Any) -> Engine:
-    """A pool of connections, each checked before it is used."""
+def _postgresql_engine(url: URL, power: bool, **pool: Any) -> Engine:
+    """A pool of connections, each checked before it is used; without `power`, the database's own setting says what a commit waits for."""
     timeout = {"connect_timeout": CONNECT_SECONDS}
     try:
         engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=timeout, pool_pre_ping=True, **pool)
@@ -208,6 +209,8 @@ def _postgresql_engine(url: URL, **pool: Any) -> Engine:
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
         connection.autocommit = True
+        if power:
+            connection.execute("SET synchronous_commit = on")
 
     return engine
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from edgeworth.catalog import BEST_DESIGNER
 from edgeworth.errors import DataError, InvalidOption
@@ -110,6 +110,8 @@ class ServerSettings:
     workers: Annotated[int, between(1, 64)] = 1
     store: str = field(default=DEFAULT_STORE, repr=False)
     """Where sessions are kept: a URL of SQLite or PostgreSQL."""
+    durability: Literal["process", "power"] = "process"
+    """What an acknowledged step survives: the death of every process, or a power cut too, for which the disk is waited for."""
     tokens: Tokens = field(default=(), repr=False)
     """Owners and their tokens; without any, every client is the owner `local`."""
     tokens_file: str = ""

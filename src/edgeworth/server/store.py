@@ -124,8 +124,9 @@ class Stored:
 class Store:
     """Sessions in a database; every method is one transaction, and may be called from any thread."""
 
-    def __init__(self, url: str) -> None:
-        self.database = Database(url)
+    def __init__(self, url: str, power: bool = False) -> None:
+        """`power`: what was written survives a power cut too."""
+        self.database = Database(url, power)
         self.local = not self.database.server
         """Whether the database is a local file; then a call takes microseconds and may run on the event loop."""
         prepare(self.database)
