@@ -117,9 +117,9 @@ docs: $(STAMP)  ## regenerate docs/cli.md, the tables and the list of modules, a
 	@echo "edgeworth: building the site; every link is checked. To read it: python -m http.server -d site"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-notebooks: $(STAMP)  ## turn every example into a notebook in examples/notebooks/
-	@for example in examples/*.py; do $(BIN)/jupytext --quiet --to ipynb --output examples/notebooks/$$(basename $$example .py).ipynb $$example; done
-	@echo "edgeworth: wrote examples/notebooks/; start Jupyter in examples/, so that they find each other."
+notebooks: $(STAMP)  ## turn every example into a notebook beside it
+	@for example in examples/*.py; do $(BIN)/jupytext --quiet --to ipynb --output $${example%.py}.ipynb $$example || exit 1; done
+	@echo "edgeworth: wrote examples/*.ipynb."
 
 clean:  ## remove the environment, caches and compiled rules
 	@echo "edgeworth: removing .venv, caches and compiled rules."
