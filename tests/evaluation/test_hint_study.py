@@ -18,7 +18,8 @@ from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation import learning_curves
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.learning_curves import final_score, moves_to_reach
-from edgeworth.evaluation.study import Grid, Study, game_of_cell, load_study, run_folder
+from edgeworth.evaluation.study import Study, game_of_cell, load_study, run_folder
+from edgeworth.evaluation.study_cells import Grid
 from edgeworth.evaluation.study_report import run_study
 from replies import asks_for_everything
 

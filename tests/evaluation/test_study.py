@@ -19,7 +19,8 @@ from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation.memory_figures import draw_memory, memory_finding, upper_bound
 from edgeworth.evaluation.partner_yardstick import share_against
 from edgeworth.evaluation.statistics import over_seeds
-from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, load_study, run_folder, steps_made, train_one
+from edgeworth.evaluation.study import Study, checkpoint_of, game_of_cell, load_study, run_folder, steps_made, train_one
+from edgeworth.evaluation.study_cells import Cell
 from edgeworth.evaluation.study_report import play_one, run_study
 from edgeworth.executor.execution import executor
 from edgeworth.runlog import read_history

@@ -1,4 +1,4 @@
-"""`edgeworth study`: run a study, or report on a finished one; without a word between, `run` is meant."""
+"""`edgeworth study`: run a study, report on a finished one, or search better settings; without a word between, `run` is meant."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import yaml
 from rich.console import RenderableType
 from typer.core import TyperGroup
 
-from edgeworth.cli.console import command_line, deliver, say, shown, table
-from edgeworth.cli.options import AsJson
-from edgeworth.cli.study import study_command
+from edgeworth.cli.console import command_line, deliver, progress, say, shown, table
+from edgeworth.cli.options import Address, AsJson, OutFile, Workers
+from edgeworth.cli.study import study_command, study_file
 from edgeworth.evaluation.aggregates import STATISTICS
+from edgeworth.evaluation.study import load_study
 from edgeworth.evaluation.study_page import compared, write_page
 from edgeworth.evaluation.study_tables import read_tables
+from edgeworth.files import write_whole
 
 RUN = "run"
 
@@ -31,6 +34,45 @@ class RunsByDefault(TyperGroup):
 
 app = typer.Typer(cls=RunsByDefault, help="Train agents with several settings and seeds, and compare them.", no_args_is_help=True)
 app.command(RUN)(study_command)
+
+
+@app.command("search")
+def search_command(
+    study: Annotated[str, typer.Argument(help="Study by name or YAML file, with a block `search`.")],
+    best: Annotated[Path, typer.Option(help="File for the best settings, which `edgeworth train --config` reads.")] = Path("best.yaml"),
+    steps: Annotated[int | None, typer.Option(min=1, help="Moves per trial, fewer for a try-out. Default: the cell's.")] = None,
+    runs: Annotated[Path | None, typer.Option(help="Folder for the trials. Default: runs/STUDY.")] = None,
+    address: Address = None,
+    workers: Workers = None,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search better settings for a cell of a study with Ray Tune, and write the best as a settings file.
+
+    If interrupted, call it again to continue.
+
+    Example: edgeworth study search ppo_search --best ppo_best.yaml
+    """
+    from edgeworth.evaluation.study_search import run_search
+
+    file = study_file(study)
+    folder = runs or Path("runs") / file.stem
+    with progress() as task:
+        found = run_search(load_study(file, steps=steps), folder, workers, address, task("search"))
+    write_whole(best, yaml.safe_dump(found["settings"], sort_keys=False, allow_unicode=True).encode())
+    deliver({"command": command_line(), **found}, _search_page(found), as_json, out_file)
+    say(f"Wrote {best}; train with it: edgeworth train --config {best}")
+
+
+def _search_page(found: dict[str, Any]) -> Iterator[RenderableType]:
+    names = list(found["best"]["settings"])
+    rows = table("share of maximum", "moves", *names, title=f"{found['cell']}: {len(found['trials'])} trials", text=0)
+    for row in found["trials"]:
+        score = "failed" if row["share_of_maximum"] is None else f"{row['share_of_maximum']:.4f}"
+        values = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row["settings"].values())
+        rows.add_row(score, f"{row['moves']:,}", *values)
+    yield rows
+    yield f"[dim]{found['stopped_early']} stopped early. Scores are means over the last moves of training.[/]"
 
 
 @app.command("report")

@@ -27,7 +27,8 @@ from edgeworth.evaluation.episodes import Episodes, Player, consecutive, opened,
 from edgeworth.evaluation.exploitability import LONGEST, both_roles, exact_gains, last_offer_share, trained_gains
 from edgeworth.evaluation.negotiators import play_measures
 from edgeworth.evaluation.statistics import Estimate, as_json, over_seeds, ratio
-from edgeworth.evaluation.study import Cell, Study, checkpoint_of, game_of_cell, run_folder, run_name, train_all, training_facts
+from edgeworth.evaluation.study import Study, checkpoint_of, game_of_cell, run_folder, run_name, train_all, training_facts
+from edgeworth.evaluation.study_cells import Cell
 from edgeworth.evaluation.study_report import write_network
 from edgeworth.executor.execution import HERE, Executor, failure_text
 from edgeworth.executor.tasks import Task

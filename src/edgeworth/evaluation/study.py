@@ -1,25 +1,12 @@
 """Studies: agents trained with several settings and several seeds each; what a study is, and the training of its runs.
 
-A study is a YAML file in `configs/studies/`. Its cells, the kinds of agents, are written one by one, or as a grid.
-
-A cell is a settings file with changes. A grid is a cross product: every value of an axis has changes of its own, and a cell takes one value
-of every axis, in their order. An axis that makes no difference to some cells is left out there (`without`), so that these are trained
-once. A cell of a grid is named after its values. Every run has its own folder, so an interrupted study goes on where it stopped, and a
-finished one is only read.
-
-    grid:
-      change: {num_train_steps: 1000000}
-      axes:
-        algo: {PPO: {config: ppo_fast.yaml}, REINFORCE: {config: reinforce_fast.yaml}}
-        hints: {none: {}, bayes: {hints: {mode: bayes}}}
-        cadence: {k = 1: {hints: {k: 1}}, k = 3: {hints: {k: 3}}}
-      without: {cadence: {hints: [none]}}
+A study is a YAML file in `configs/studies/`. Its cells, the kinds of agents, are written one by one, or as a grid (`study_cells.py`). Every
+run has its own folder, so an interrupted study goes on where it stopped, and a finished one is only read.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import platform
 import re
 import shutil
@@ -29,96 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from edgeworth import catalog
-from edgeworth.config import BargainingConfig, config_folder, load_yaml
+from edgeworth.config import BargainingConfig, load_yaml
 from edgeworth.errors import InvalidOption, RunStopped, UnknownName
+from edgeworth.evaluation.study_cells import Cell, Grid, Search
 from edgeworth.executor.execution import HERE, Executor, Failure
 from edgeworth.executor.tasks import Task
 from edgeworth.progress import Progress, silent
 from edgeworth.runlog import CHECKPOINTS, LAST, METRICS, STEP, SUFFIX, read_config, read_history
-from edgeworth.training.changes import merged
 from edgeworth.training.curriculum import stages_of
 from edgeworth.training.run import Run
-from edgeworth.training.settings import TrainSettings, as_mapping, load_settings
+from edgeworth.training.settings import as_mapping
 from edgeworth.validation import build, settings
 
-CONFIG = "config"
 TAIL = 4_000
 """Bytes at the end of a log that surely hold its last line."""
-
-
-@settings
-class Cell:
-    """One kind of agent."""
-
-    name: str
-    config: str
-    """A file in `configs/`."""
-    change: Mapping[str, Any] = field(default_factory=dict)
-    """What is changed in it."""
-    at_least: float | None = None
-    """The share of the maximum that it should reach."""
-    below_bayes: float | None = None
-    """How far below the blind Bayes plan it may stay, in shares of the maximum."""
-    bundle: str | None = None
-    """The name under which its first seed's network is bundled, where a folder for that is named."""
-    values: Mapping[str, str] = field(default_factory=dict)
-    """Its place in a grid: the value of every axis."""
-
-    def settings(self, seed: int, steps: int | None = None) -> TrainSettings:
-        """The settings of one of its runs."""
-        shorter = {} if steps is None else {"num_train_steps": steps}
-        return load_settings(config_folder() / self.config, merged(self.change, {"seed": seed, **shorter}))
-
-
-@settings
-class Grid:
-    """Cells as a cross product."""
-
-    axes: Mapping[str, Any]
-    """By axis and value: the changes that make it, and where it is chosen there, the settings file (`config`)."""
-    without: Mapping[str, Any] = field(default_factory=dict)
-    """Axes that some cells do without: by axis, another axis and those of its values."""
-    change: Mapping[str, Any] = field(default_factory=dict)
-    """What is changed in every cell."""
-
-    def __post_init__(self) -> None:
-        for axis, values in self.axes.items():
-            if not isinstance(values, Mapping) or not values:
-                raise InvalidOption(f"The axis {axis} of the grid is {values!r}; expected its values, each with what it changes.")
-        for axis, others in self.without.items():
-            self._check(axis)
-            if not isinstance(others, Mapping):
-                raise InvalidOption(f"without {axis} is {others!r}; expected another axis with a list of its values.")
-            for other, values in others.items():
-                self._check(other, values)
-
-    def _check(self, axis: str, values: Sequence[str] = ()) -> None:
-        if axis not in self.axes:
-            raise UnknownName("axis of the grid", axis, self.axes)
-        for value in values:
-            if value not in self.axes[axis]:
-                raise UnknownName(f"value of the axis {axis}", value, self.axes[axis])
-
-    def cells(self) -> list[Cell]:
-        """Every combination that differs from the others."""
-        found: dict[tuple[tuple[str, str], ...], Cell] = {}
-        for combination in itertools.product(*self.axes.values()):
-            values = dict(zip(self.axes, (str(value) for value in combination), strict=True))
-            values = {axis: value for axis, value in values.items() if not self._left_out(axis, values)}
-            if tuple(values.items()) not in found:
-                found[tuple(values.items())] = self._cell(values)
-        return list(found.values())
-
-    def _left_out(self, axis: str, values: Mapping[str, str]) -> bool:
-        return any(values[other] in those for other, those in self.without.get(axis, {}).items())
-
-    def _cell(self, values: dict[str, str]) -> Cell:
-        name, change = ", ".join(values.values()), dict(self.change)
-        for axis, value in values.items():
-            change = merged(change, self.axes[axis][value] or {})
-        if not isinstance(change.get(CONFIG), str):
-            raise InvalidOption(f"The cell {name} of the grid has no settings file; give `config` to the values of one axis.")
-        return Cell(name, change.pop(CONFIG), change, values=values)
 
 
 @settings
@@ -144,6 +55,8 @@ class Study:
     """Own sides with which it meets them, drawn by seed 0, each with all utilities that the partner may have."""
     figure: str = "edgeworth.evaluation.training_figures:draw_study"
     """What draws its result."""
+    search: Search | None = None
+    """A search for better settings of a cell (`study_search.py`)."""
 
     def __post_init__(self) -> None:
         if not self.cells or not self.seeds:
@@ -155,6 +68,16 @@ class Study:
         for provider in self.play_with:
             if provider not in catalog.HINTS:
                 raise UnknownName("hint provider", provider, catalog.HINTS)
+
+    def searched(self) -> tuple[Search, Cell]:
+        """The search and the cell that it is about."""
+        if self.search is None:
+            raise InvalidOption("The study has no block `search`; write one with its `space`, as docs/scaling.md shows.")
+        wanted = self.cells[0].name if self.search.cell is None else self.search.cell
+        by_name = {cell.name: cell for cell in self.cells}
+        if wanted not in by_name:
+            raise UnknownName("cell of the search", wanted, by_name)
+        return self.search, by_name[wanted]
 
     def baseline_of(self, cell: Cell) -> Cell | None:
         """The cell that it is compared with: with the values of the baseline, and in all else like it."""
@@ -174,6 +97,8 @@ def load_study(path: Path, only: Sequence[str] = (), **changes: Any) -> Study:
     cells = [build(Cell, cell, "a cell of the study") for cell in given.pop("cells", None) or ()]
     if "grid" in given:
         cells += build(Grid, given.pop("grid"), "the grid of the study").cells()
+    if given.get("search") is not None:
+        given["search"] = build(Search, given["search"], "the search of the study")
     chosen = [cell for cell in cells if not only or any(_meant(cell, name, cells) for name in only)]
     study: Study = build(Study, {**given, "cells": tuple(chosen)}, "the study")
     return study

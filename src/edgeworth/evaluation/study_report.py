@@ -24,17 +24,8 @@ from edgeworth.evaluation.learning_curves import final_score, learning_curves, m
 from edgeworth.evaluation.negotiators import play_ends
 from edgeworth.evaluation.partner_yardstick import partner_yardstick, share_against
 from edgeworth.evaluation.statistics import mean, over_seeds, ratio, within_one
-from edgeworth.evaluation.study import (
-    Cell,
-    Study,
-    checkpoint_of,
-    game_of_cell,
-    run_folder,
-    run_name,
-    tasks_of,
-    train_all,
-    training_facts,
-)
+from edgeworth.evaluation.study import Study, checkpoint_of, game_of_cell, run_folder, run_name, tasks_of, train_all, training_facts
+from edgeworth.evaluation.study_cells import Cell
 from edgeworth.executor.execution import HERE, Executor
 from edgeworth.executor.tasks import Task
 from edgeworth.progress import Progress, silent
