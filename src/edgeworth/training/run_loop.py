@@ -171,7 +171,7 @@ class Stop:
 
 @contextmanager
 def stopping_gracefully(patience: float = PATIENCE) -> Iterator[Stop]:
-    """While inside, a first Ctrl-C or SIGTERM is noted; a second Ctrl-C interrupts, and so does the end of `patience` (0 has none)."""
+    """While inside, a first Ctrl-C or SIGTERM is noted; a second Ctrl-C interrupts, and so does the end of `patience`, in seconds."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -22,6 +22,7 @@ from edgeworth.games.auction.batch import MarketBatch
 from edgeworth.games.auction.market_view import StepHistory
 from edgeworth.llm.local.folders import ADAPTER, find
 from edgeworth.runlog import read_history
+from edgeworth.training.designer import stage
 from edgeworth.training.designer.constrained import Rollouts, Student
 from edgeworth.training.designer.grpo import train_grpo
 from edgeworth.training.designer.merge import merge
@@ -151,6 +152,22 @@ def test_ctrl_c_saves_and_the_run_continues(qwen: Path, tmp_path: Path) -> None:
     train_sft(settings, tmp_path / "run", "a command", resume=True, device="cpu")
     steps = [line["steps"] for line in read_history(tmp_path / "run") if "loss" in line]
     assert steps == [1, 2, 3, 4] and (tmp_path / "run/model").is_dir()
+
+
+def test_a_long_step_that_is_interrupted_costs_no_step_before_it(qwen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "UNSAVED", 0.0)
+    settings = sft(qwen, optimization={"steps": 3, **STEPS, "save_every": 100})
+
+    def interrupting(what: str, done: int, total: int) -> None:
+        if total == 3 and done == 2:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train_sft(settings, tmp_path / "run", "a command", progress=interrupting, device="cpu")
+    assert stage.last_checkpoint(tmp_path / "run").name == "checkpoint-1"
+    train_sft(settings, tmp_path / "run", "a command", resume=True, device="cpu")
+    assert [line["steps"] for line in read_history(tmp_path / "run") if "loss" in line] == [1, 2, 3]
 
 
 def test_the_published_model_has_the_published_numbers_of_parameters() -> None:

@@ -36,6 +36,8 @@ NAMES = {"num_tokens": "tokens", "completions/mean_length": "completion_length",
 """Metrics of TRL under plainer names."""
 TORCH_WRITER = "inline_container"
 """Where torch complains when a file cannot be written."""
+UNSAVED = 60.0
+"""Seconds of work after which a step is followed by a checkpoint, whatever `save_every` says."""
 REWARD_MEAN = re.compile(r"rewards/(\w+)/mean")
 LEFT_OUT = re.compile(r"epoch|total_flos|train_.*|eval_(runtime|samples_per_second|steps_per_second|num_tokens)|clip_ratio/(low|high)_.*")
 
@@ -52,14 +54,20 @@ def plain_metrics(logs: Mapping[str, float | None]) -> dict[str, float]:
 
 
 class Stopping(TrainerCallback):
-    """Lets Ctrl-C end the step under way, save and stop."""
+    """Lets Ctrl-C end the step under way, save and stop. A long step is left as it is, so long steps are saved one by one."""
 
     def __init__(self, stop: Stop) -> None:
-        self.stop = stop
+        self.stop, self.saved_at = stop, time.monotonic()
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.stop.cancel_deadline()
         if self.stop.signal is not None:
             control.should_save = control.should_training_stop = True
+        elif time.monotonic() - self.saved_at > UNSAVED:
+            control.should_save = True
+
+    def on_save(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.saved_at = time.monotonic()
 
 
 class History(TrainerCallback):
@@ -135,9 +143,12 @@ def last_checkpoint(folder: Path) -> Path:
 
 
 def run_trainer(trainer: Any, folder: Path, log: RunLog | None, progress: Progress, resume: bool, validation: Validation) -> None:
-    """Train to the last step, and go back to the best model; Ctrl-C and SIGTERM end the step under way, save, and stop."""
+    """Train to the last step, and go back to the best model; Ctrl-C and SIGTERM end the step under way, save, and stop.
+
+    A step that takes longer is given up, and the run stops with the checkpoint before.
+    """
     trainer.remove_callback(PrinterCallback)
-    with stopping_gracefully(patience=0.0) as stop:  # a step may take minutes, and what it has begun cannot be kept
+    with stopping_gracefully() as stop:
         trainer.add_callback(Stopping(stop))
         if log is not None:
             history = History(log, progress, float(log.lines[-1]["seconds"]) if log.lines else 0.0)
