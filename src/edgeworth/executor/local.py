@@ -23,8 +23,8 @@ ATTEMPTS = 3
 """How often a task is tried whose worker dies."""
 TICK = 1.0
 """Seconds after which an engine says that nothing has ended."""
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Variables that decide how many threads a new process computes on."""
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Variables with which a new process computes on one thread."""
 
 Ended = tuple[int, Outcome] | None
 """The number of a task and what became of it; None while all go on."""
@@ -141,8 +141,8 @@ def end_with_driver() -> None:
 @contextmanager
 def single_threaded() -> Iterator[None]:
     """Processes that are started inside compute on one thread each; many with several would wait for each other."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:

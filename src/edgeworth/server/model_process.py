@@ -19,6 +19,7 @@ from typing import Any
 
 from edgeworth.agents.questions import HUB_CLIENT, OWN_CLIENT
 from edgeworth.errors import EdgeworthError, MissingExtra, ModelUnavailable
+from edgeworth.executor.local import ONE_THREAD
 from edgeworth.llm.client import Client, Messages, Reply, Sampling, Samplings, sampling_each
 from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.llm.stack import make_client
@@ -34,7 +35,6 @@ LONGEST_SECONDS = 600.0
 NICENESS = 5
 TRAINED = "pocket_designer"
 """The bundled model that designers ask first."""
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
 class ModelProcess:

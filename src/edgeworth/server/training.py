@@ -23,6 +23,7 @@ from typing import IO, Any
 
 from edgeworth.config import config_folder, scenario_names
 from edgeworth.errors import UnknownName
+from edgeworth.executor.local import ONE_THREAD
 from edgeworth.files import write_json
 from edgeworth.server.models_training import MOST_STEPS, TrainingRequest
 from edgeworth.server.refusals import Refused
@@ -117,7 +118,7 @@ class Training:
                 stdout=subprocess.DEVNULL,
                 stderr=log,
                 pass_fds=[lock.fileno()],
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                env={**os.environ, **ONE_THREAD},
             )
         facts = {"name": name, **request.model_dump(), "command": shlex.join(["edgeworth", *words]), "pid": child.pid, "began": time.time()}
         state = {**facts, "status": "running", "cancelled": False, "message": None}
