@@ -8,7 +8,7 @@ WARM := $(VENV)/.rules-compiled
 PORT ?= 8765
 PROCESSES ?= 2
 
-.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts tournament self-play policy-designer designer-evaluation designers scales docs notebooks clean
+.PHONY: help lab demo test slow check bench soak yardstick sensitivity robustness hints hint-study pocket negotiators experts memory dropout tournament self-play policy-designer designer-evaluation designers scales docs notebooks clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -86,6 +86,14 @@ negotiators: $(WARM)  ## train and compare negotiators, five seeds each; writes 
 experts: $(WARM)  ## train the bundled experts, one per scenario; writes results/experts.json
 	@echo "edgeworth: training the bundled experts; this takes about ten minutes on two cores."
 	@$(BIN)/edgeworth study experts --bundle src/edgeworth/checkpoints/experts --out results/experts.json
+
+memory: $(WARM)  ## train agents that remember, and the bundled generalist; writes results/memory.json and .png
+	@echo "edgeworth: training agents that remember; this takes about twenty minutes on two cores."
+	@$(BIN)/edgeworth study memory --bundle src/edgeworth/checkpoints/experts --out results/memory.json --figure results/memory.png
+
+dropout: $(WARM)  ## train agents with hints that stop; writes results/dropout.json
+	@echo "edgeworth: training agents with and without dropout of hints; this takes about two minutes."
+	@$(BIN)/edgeworth study dropout --out results/dropout.json
 
 tournament: $(WARM)  ## play every negotiator against every other, in both seats, in every scenario; writes results/tournament.json and .png
 	@echo "edgeworth: playing the tournament; this takes about five minutes."

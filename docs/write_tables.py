@@ -394,6 +394,47 @@ def experts_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def memory_table(result: dict[str, Any]) -> str:
+    """Agents that remember by partner: specialists and generalists between the belief agent and the upper bound."""
+    cells = {cell["name"]: cell for cell in result["cells"]}
+    rows = []
+    for scale in result["scales"]:
+        partner, found = scale["partner"], {row["agent"]: row["value"] for row in scale["rows"]}
+        bound = min(found["told_partner"], found["told_replies"])
+        own, general = (_over_seeds(cells[name]["against"][partner]) if name in cells else "–" for name in (partner, "generalist"))
+        rows.append([partner, *(f"{value:.3f}" for value in (bound, found["bayes"])), own, general, f"{found['learned']:.3f}"])
+    header = ["partner", "upper bound", "belief agent", "trained against it", "generalist", "expert without memory"]
+    return markdown(header, rows)
+
+
+def memory_targets_table(result: dict[str, Any]) -> str:
+    """Specialists and the generalist against the partners they were trained with, on fresh episodes, with what they cost."""
+    rows = []
+    for cell in result["cells"]:
+        target = next(iter(cell["targets"]), None)
+        wanted = ["–", "–"] if target is None else [f"{target['relation']} {target['target']:g}", "yes" if target["met"] else "no"]
+        spent = [f"{cell['moves']:,}", f"{_mean_of(cell['seeds'], 'cpu_seconds'):.0f}"]
+        rows.append([cell["name"], _over_seeds(cell["share_of_maximum"]), f"{cell['deal_rate']['value']:.3f}", *spent, *wanted])
+    return markdown(["trained against", "share of maximum", "deals", "moves trained", "CPU seconds per run", "target", "met"], rows)
+
+
+def dropout_table(result: dict[str, Any]) -> str:
+    """What agents that learnt with hints get with them and without."""
+    rows = []
+    for cell in result["cells"]:
+        without = cell.get("played_with", {}).get("none")
+        share, left = cell["share_of_maximum"], ["–", "–"]
+        if without is not None:
+            alone = without["share_of_maximum"]
+            left = [_over_seeds(alone), f"{alone['value'] / share['value']:.1%}"]
+        rows.append([cell["values"]["hints"], _over_seeds(share), *left])
+    return markdown(["hints in training", "played with them", "played without", "kept"], rows)
+
+
+def _over_seeds(found: dict[str, float]) -> str:
+    return f"{found['value']:.4f} ({found['low']:.4f} to {found['high']:.4f})"
+
+
 def moves_table(result: dict[str, Any]) -> str:
     """The moves of people by act, and where they come from."""
     parts = result["parts"]
@@ -657,7 +698,11 @@ def tables() -> dict[Path, dict[str, str]]:
         DESIGNER: {"evaluation": evaluation_table(trained), "evaluation targets": evaluation_targets_table(trained)},
         PAGE: {"page targets": targets_table(_load("bench_page.json"))},
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
-        TRAINING: {"negotiators": negotiators_table(negotiators), "experts": experts_table(_load("experts.json"))},
+        TRAINING: {
+            "negotiators": negotiators_table(negotiators),
+            "experts": experts_table(_load("experts.json")),
+            "dropout": dropout_table(_load("dropout.json")),
+        },
         DIALOGUE_ACTS: {
             "accuracy": parsing_table(parsing),
             "evidence": evidence_table(parsing),
