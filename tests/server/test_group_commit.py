@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import pytest
 
-from edgeworth.server.store import MOST_LINES, GroupCommit, Line
+from edgeworth.server.group_commit import MOST_LINES, GroupCommit
+from edgeworth.server.store import Line
 
 
 class Shelf:
     """A store that remembers what it was given, or fails."""
 
-    def __init__(self, fault: Exception | None = None) -> None:
-        self.fault, self.given = fault, list[list[str]]()
+    def __init__(self, fault: Exception | None = None, local: bool = True) -> None:
+        self.fault, self.given, self.local = fault, list[list[str]](), local
 
     def advance_all(self, lines: Sequence[Line]) -> list[bool]:
         self.given.append([line.generation for line in lines])
@@ -65,6 +67,30 @@ def test_a_turn_with_many_steps_takes_several_transactions(shelf: Shelf, commit:
     count = 2 * MOST_LINES + 3
     assert together(*(commit.write(line(str(k))) for k in range(count))) == [True] * count
     assert [len(names) for names in shelf.given] == [MOST_LINES, MOST_LINES, 3]
+
+
+def test_over_a_network_lines_that_arrive_during_a_transaction_share_the_next() -> None:
+    shelf, writing, go_on = Shelf(local=False), threading.Event(), threading.Event()
+    advance_all = shelf.advance_all
+
+    def slowly(lines: Sequence[Line]) -> list[bool]:
+        writing.set()
+        assert go_on.wait(20.0)
+        return advance_all(lines)
+
+    shelf.advance_all = slowly  # type: ignore[method-assign]
+
+    async def play() -> list[bool]:
+        commit = GroupCommit(shelf)  # type: ignore[arg-type]
+        first = asyncio.create_task(commit.write(line("a")))
+        await asyncio.to_thread(writing.wait, 20.0)
+        others = [asyncio.create_task(commit.write(line(name))) for name in "bcd"]
+        await asyncio.sleep(0)
+        commit.flush()  # changes nothing: the event loop never waits for a network
+        go_on.set()
+        return await asyncio.gather(first, *others)
+
+    assert asyncio.run(play()) == [True] * 4 and shelf.given == [["a"], ["b", "c", "d"]]
 
 
 def test_an_error_of_the_store_reaches_all_of_them(shelf: Shelf, commit: GroupCommit) -> None:

@@ -21,11 +21,12 @@ from weakref import WeakValueDictionary
 import orjson
 
 from edgeworth import __version__
+from edgeworth.server.group_commit import GroupCommit
 from edgeworth.server.live import Live, Turn, open_live
 from edgeworth.server.openings import opening_of
 from edgeworth.server.refusals import Refused, unknown_session, unreadable_session
 from edgeworth.server.settings import SessionLimits
-from edgeworth.server.store import Before, GroupCommit, Key, Line, Store, Stored
+from edgeworth.server.store import Before, Key, Line, Store, Stored
 
 Result = TypeVar("Result")
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -110,7 +111,7 @@ class Sessions:
         try:
             turn = live.step(action)
             line = Line(stored.generation, number, live.logged(), turn.done)
-            written = await (self._commit.write(line) if self.store.local else asyncio.to_thread(self.store.advance, *line))
+            written = await self._commit.write(line)
             return turn if written else None
         finally:
             if not written and live.steps != number:  # the episode is ahead of its log

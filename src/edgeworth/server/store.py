@@ -7,7 +7,6 @@ under its old name, so that no step goes to an episode that was replaced.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import json
 import time
@@ -25,8 +24,6 @@ from edgeworth.server.schema import prepare
 
 Key = tuple[str, str]
 """The owner and the name of a session: two owners may both have a session called `demo`."""
-MOST_LINES = 16
-"""Lines that `GroupCommit` writes in one transaction."""
 
 APPEND = (
     "INSERT INTO edgeworth_log (generation, number, action, done, written)"
@@ -177,8 +174,11 @@ class Store:
         """Write lines of different sessions in one transaction; for each, whether it was written."""
         if len(lines) == 1:
             return [self.advance(*lines[0])]
+        outcomes = {}
         with self.database.writing() as cursor:
-            return [cursor.execute(self._append, line.values()).rowcount > 0 for line in lines]
+            for line in sorted(lines, key=lambda line: line.generation):  # in one order everywhere, so that no two wait for each other
+                outcomes[line.generation] = cursor.execute(self._append, line.values()).rowcount > 0
+        return [outcomes[line.generation] for line in lines]
 
     def actions(self, generation: str, first: int = 0) -> list[Any]:
         """The actions in the log, from one on."""
@@ -227,41 +227,6 @@ class Store:
     def close(self) -> None:
         """Close all connections."""
         self.database.close()
-
-
-class GroupCommit:
-    """Writes the steps made within one turn of the event loop in one transaction, which costs more than the lines in it."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._waiting: list[tuple[Line, asyncio.Future[bool]]] = []
-
-    async def write(self, line: Line) -> bool:
-        """Write a line of a session that has none waiting; whether it was written, or the store's error."""
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            loop.call_soon(self.flush)
-        written: asyncio.Future[bool] = loop.create_future()
-        self._waiting.append((line, written))
-        if len(self._waiting) >= MOST_LINES:
-            self.flush()
-        return await written
-
-    def flush(self) -> None:
-        """Write all waiting lines now."""
-        waiting, self._waiting = self._waiting, []
-        if not waiting:
-            return
-        try:
-            outcomes = self._store.advance_all([line for line, _ in waiting])
-        except Exception as error:
-            for _, written in waiting:
-                if not written.done():
-                    written.set_exception(error)
-            return
-        for (_, written), outcome in zip(waiting, outcomes, strict=True):
-            if not written.done():  # the client may be gone
-                written.set_result(outcome)
 
 
 def _forget(cursor: Cursor, generation: str, before: Before | None = None) -> bool:

@@ -1,0 +1,67 @@
+"""Group commit: several steps are written in one transaction, which costs more than the lines in it.
+
+In a local file these are the steps of one turn of the event loop. Over a network they are those that arrive while the group before is
+being written, in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from edgeworth.server.store import Line, Store
+
+MOST_LINES = 16
+"""Lines of one transaction."""
+Waiting = tuple[Line, "asyncio.Future[bool]"]
+"""A line, and who waits for it."""
+
+
+class GroupCommit:
+    """The steps of one worker that wait to be written."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: list[Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def write(self, line: Line) -> bool:
+        """Write a line of a session that has none waiting; whether it was written, or the store's error."""
+        loop = asyncio.get_running_loop()
+        written: asyncio.Future[bool] = loop.create_future()
+        self._waiting.append((line, written))
+        if not self._store.local:
+            if self._writing is None or self._writing.done():
+                self._writing = asyncio.create_task(self._write_groups())
+        elif len(self._waiting) == 1:
+            loop.call_soon(self.flush)
+        elif len(self._waiting) >= MOST_LINES:
+            self.flush()
+        return await written
+
+    def flush(self) -> None:
+        """Write all lines that wait for a local file now."""
+        if self._store.local:
+            group, self._waiting = self._waiting, []
+            _settle(group, self._tried(group))
+
+    async def _write_groups(self) -> None:
+        while self._waiting:
+            group, self._waiting = self._waiting[:MOST_LINES], self._waiting[MOST_LINES:]
+            _settle(group, await asyncio.to_thread(self._tried, group))
+
+    def _tried(self, group: list[Waiting]) -> list[bool] | Exception:
+        try:
+            return self._store.advance_all([line for line, _ in group]) if group else []
+        except Exception as error:
+            return error
+
+
+def _settle(group: list[Waiting], outcomes: list[bool] | Exception) -> None:
+    """Give everybody who waits their result; a client may be gone."""
+    for place, (_, written) in enumerate(group):
+        if written.done():
+            continue
+        if isinstance(outcomes, Exception):
+            written.set_exception(outcomes)
+        else:
+            written.set_result(outcomes[place])
