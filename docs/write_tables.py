@@ -402,9 +402,8 @@ def memory_table(result: dict[str, Any]) -> str:
         partner, found = scale["partner"], {row["agent"]: row["value"] for row in scale["rows"]}
         bound = min(found["told_partner"], found["told_replies"])
         own, general = (_over_seeds(cells[name]["against"][partner]) if name in cells else "–" for name in (partner, "generalist"))
-        rows.append([partner, *(f"{value:.3f}" for value in (bound, found["bayes"])), own, general, f"{found['learned']:.3f}"])
-    header = ["partner", "upper bound", "belief agent", "trained against it", "generalist", "expert without memory"]
-    return markdown(header, rows)
+        rows.append([partner, *(f"{value:.3f}" for value in (bound, found["bayes"])), own, general])
+    return markdown(["partner", "upper bound", "belief agent", "trained against it", "generalist"], rows)
 
 
 def memory_targets_table(result: dict[str, Any]) -> str:
@@ -701,6 +700,8 @@ def tables() -> dict[Path, dict[str, str]]:
         TRAINING: {
             "negotiators": negotiators_table(negotiators),
             "experts": experts_table(_load("experts.json")),
+            "memory": memory_table(memory := _load("memory.json")),
+            "memory targets": memory_targets_table(memory),
             "dropout": dropout_table(_load("dropout.json")),
         },
         DIALOGUE_ACTS: {

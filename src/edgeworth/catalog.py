@@ -43,6 +43,7 @@ NEGOTIATORS = {
     "agree_first": "edgeworth.agents.negotiators.scripted:AgreeFirst",
     "bayes": "edgeworth.agents.negotiators.exact:Bayes",
     "concession": "edgeworth.agents.negotiators.scripted:Concession",
+    "generalist": "edgeworth.agents.negotiators.bundled:generalist",
     "greedy": "edgeworth.agents.negotiators.scripted:Greedy",
     "human_clone": "edgeworth.agents.negotiators.bundled:human_clone",
     "learned": "edgeworth.agents.negotiators.bundled:Bundled",

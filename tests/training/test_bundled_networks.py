@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeworth.agents.negotiators.bundled import FOLDER, Bundled, expert_for, experts
+from edgeworth.agents.negotiators.bundled import FOLDER, GENERALIST, Bundled, expert_for, experts
 from edgeworth.agents.negotiators.exact import Bayes
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.config import BargainingConfig, scenario_names
@@ -23,11 +23,11 @@ def begun(scenario: str | None = None, **options: object) -> BargainingBatch:
 
 
 def test_every_scenario_has_an_expert_that_is_small_and_has_a_card() -> None:
-    assert sorted(experts()) == scenario_names()
+    assert sorted(experts()) == sorted([*scenario_names(), GENERALIST])
     for name, facts in experts().items():
-        card = facts["card"]
+        card, study = facts["card"], "memory" if name == GENERALIST else "experts"
         assert (FOLDER / f"{name}.safetensors").stat().st_size < 200_000
-        assert card["command"].startswith("edgeworth study experts") and card["seed"] == 0 and card["episodes"] == 20_000
+        assert card["command"].startswith(f"edgeworth study {study}") and card["seed"] == 0 and card["episodes"] == 20_000
         assert 0.3 < card["share_of_maximum"]["value"] < 1.0
 
 
@@ -37,9 +37,28 @@ def test_in_a_scenario_its_own_expert_is_asked(scenario: str) -> None:
 
 
 def test_in_another_game_the_nearest_one_is_asked() -> None:
-    assert expert_for(begun(None, partner="linear")) == "classic"
+    assert expert_for(begun(None, partner="random")) == "classic"
     assert expert_for(begun("one_shot", partner="linear")) == "one_shot"
     assert expert_for(begun("discounted", sudden_end=0.05)) == "discounted"
+
+
+@pytest.mark.parametrize("partner", ["boulware", "linear", "conceder", "tit_for_tat", "population"])
+@pytest.mark.parametrize("scenario", ["classic", "lewis"])
+def test_against_partners_of_its_population_the_generalist_is_asked(scenario: str, partner: str) -> None:
+    assert expert_for(begun(scenario, partner=partner)) == GENERALIST
+
+
+def test_a_partner_with_other_options_is_one_that_the_generalist_does_not_know() -> None:
+    assert expert_for(begun(None, partner="linear", partner_options={"floor": 0.1})) == "classic"
+    members = {"linear": {"weight": 2.0}, "hard": {"partner": "linear", "floor": 0.6}}
+    assert expert_for(begun(None, partner="population", partner_options={"members": members})) == "classic"
+    assert expert_for(begun(None, partner="population", partner_options={"members": {"linear": {"weight": 2.0}}})) == GENERALIST
+
+
+def test_the_generalist_adapts_where_an_expert_without_memory_cannot() -> None:
+    game = BargainingConfig(partner="boulware")
+    own, other = (play_episodes(game, Learned(FOLDER / name), 2_000, 5).share for name in (GENERALIST, "classic"))
+    assert own > other + 0.08
 
 
 def test_an_expert_earns_what_its_card_says() -> None:

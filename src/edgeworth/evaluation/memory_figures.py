@@ -11,14 +11,12 @@ from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, RUST, caption, name
 Row = dict[str, Any]
 
 GENERALIST = "generalist"
-FROM_THE_SCALE = {"bayes": ("belief agent", "D", "white"), "learned": ("bundled expert without memory", "X", LIGHT)}
-"""By row of a scale: its label, marker and colour."""
 OF_THE_STUDY = {"trained against this partner": (ACCENT, "o", -0.16), "generalist, trained against all": (RUST, "s", 0.16)}
 """By label: colour, marker, and the place beside the row's middle."""
 
 
 def draw_memory(result: Row, path: Path) -> None:
-    """One row per partner: the upper bound, the belief agent, specialists and generalists with all seeds, and the expert without memory."""
+    """One row per partner: the upper bound, the belief agent, and specialists and generalists with all seeds."""
     scales = result["scales"]
     with panels(path, 1, 1, (9.6, 2.4 + 0.62 * len(scales))) as (figure, grid):
         axes = grid[0][0]
@@ -46,9 +44,9 @@ def upper_bound(scale: Row) -> float:
     return float(min(row["value"] for row in scale["rows"] if row["agent"].startswith("told_")))
 
 
-def score_on(scale: Row, agent: str) -> float:
-    """What an agent of the scale gets."""
-    return float(next(row["value"] for row in scale["rows"] if row["agent"] == agent))
+def belief_score(scale: Row) -> float:
+    """What the belief agent gets."""
+    return float(next(row["value"] for row in scale["rows"] if row["agent"] == "bayes"))
 
 
 def memory_finding(result: Row) -> str:
@@ -58,7 +56,7 @@ def memory_finding(result: Row) -> str:
         partner = scale["partner"]
         own, general = (None if cell is None else cell["against"][partner]["value"] for cell in agents_of(result, partner))
         if own is not None:
-            of_belief[partner] = own / score_on(scale, "bayes")
+            of_belief[partner] = own / belief_score(scale)
         if own is not None and general is not None:
             behind[partner] = own - general
     words = ", ".join(f"{share:.1%} ({partner})" for partner, share in of_belief.items())
@@ -72,8 +70,7 @@ def memory_finding(result: Row) -> str:
 def _draw_scale(axes: Any, scale: Row, y: int) -> None:
     bound = upper_bound(scale)
     axes.plot([bound, bound], [y - 0.32, y + 0.32], color=INK, lw=1.8)
-    for agent, (label, marker, colour) in FROM_THE_SCALE.items():
-        axes.plot(score_on(scale, agent), y, marker, ms=6.5, color=colour, mec=INK, ls="", label=label, zorder=4)
+    axes.plot(belief_score(scale), y, "D", ms=6.5, color="white", mec=INK, ls="", label="belief agent", zorder=4)
 
 
 def _draw_agents(axes: Any, cell: Row, partner: str, y: int, number: int) -> None:

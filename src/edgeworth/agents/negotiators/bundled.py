@@ -1,8 +1,9 @@
-"""Bundled networks: the experts that PPO trained, one per scenario, the clone of people, and the agent of self-play.
+"""Bundled networks: the experts that PPO trained, one per scenario, the generalist, the clone of people, and the agent of self-play.
 
-In a game that an expert was trained in, that expert plays; in another game, the one whose training game differs in the fewest options. A
-network reads pools on the scale of the largest count it was trained for, so a game with another largest count is refused. `edgeworth
-study experts` trains the experts. Beside each network is a card with its command, seeds and scores.
+In a game that an expert was trained in, that expert plays; in another game, the one whose training game differs in the fewest options. The
+generalist is the expert for the partners of its population: it remembers the negotiation and adapts to what it hears. A network reads pools
+on the scale of the largest count it was trained for, so a game with another largest count is refused. `edgeworth study experts` trains the
+experts, `edgeworth study memory` the generalist. Beside each network is a card with its command, seeds and scores.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.errors import DataError, InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.partners.population import Population
 from edgeworth.runlog import SUFFIX
 
 CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 FOLDER = CHECKPOINTS / "experts"
 REMEDY = "train one with `edgeworth train --config configs/ppo_expert.yaml` and this game's options, and give its folder as the checkpoint"
+PARTNER_OPTIONS = ("partner", "partner_options")
+GENERALIST = "generalist"
 TRAINED_BY = {
     "human_clone": "edgeworth clone --data FOLDER --bundle {}",
     "self_play": "edgeworth self-play --bundle {}",
@@ -51,6 +55,11 @@ def self_play(sampled: bool = False, hint: str | None = None) -> Learned:
     return Learned(bundled_checkpoint("self_play"), sampled, hint)
 
 
+def generalist(sampled: bool = False, hint: str | None = None) -> Learned:
+    """Plays what it learnt against a population of partners; it remembers every offer."""
+    return Learned(FOLDER / GENERALIST, sampled, hint)
+
+
 @cache
 def experts(folder: Path = FOLDER) -> dict[str, Mapping[str, Any]]:
     """The facts of every expert, by the name of the scenario it was trained in."""
@@ -67,7 +76,33 @@ def expert_for(batch: BargainingBatch, folder: Path = FOLDER) -> str:
         counts = " or ".join(map(str, sorted({facts["shape"]["units"] for facts in known.values()})))
         raise InvalidOption(f"No bundled expert knows pools with up to {batch.max_count} units of a type, only {counts}; {REMEDY}.")
     game = json.loads(json.dumps(asdict(batch.config)))
-    return min(able, key=lambda name: sum(known[name]["env"].get(option) != value for option, value in game.items()))
+    return min(able, key=lambda name: _distance(known[name]["env"], game))
+
+
+def _distance(trained: Mapping[str, Any], game: Mapping[str, Any]) -> tuple[int, bool, bool]:
+    """How far a game is from the one that a network was trained in: in how many options, then by whether it met this partner, and others.
+
+    A partner that is a member of the population that it was trained with is not another partner.
+    """
+    met, present = partners_in(trained), partners_in(game)
+    options = [name for name in game if name not in PARTNER_OPTIONS]
+    differing = sum(trained.get(name) != game[name] for name in options)
+    stranger = not present <= met
+    return differing + stranger, stranger, met != present
+
+
+def partners_in(game: Mapping[str, Any]) -> set[str]:
+    """The partners of a game: one, or the members of a population, each with its options."""
+    partner, options = str(game.get("partner")), game.get("partner_options", {})
+    if partner != "population":
+        return {_labelled(partner, options)}
+    entries = Population(**options).drawn()
+    return {_labelled(name, entry if isinstance(entry, Mapping) else {}) for name, entry in entries.items()}
+
+
+def _labelled(name: str, options: Mapping[str, Any]) -> str:
+    """A partner with its options, as one word."""
+    return json.dumps([options.get("partner", name), {key: options[key] for key in sorted({*options} - {"partner", "weight"})}])
 
 
 @dataclass(frozen=True)

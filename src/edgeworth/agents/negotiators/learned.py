@@ -32,7 +32,7 @@ from edgeworth.runlog import find_checkpoint
 
 Situations = tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.int32]]
 """Features, legal acts and pools."""
-NETWORKS = ("human_clone", "learned", "self_play")
+NETWORKS = ("generalist", "human_clone", "learned", "self_play")
 """Negotiators of the catalog that are networks."""
 
 
