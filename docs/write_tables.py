@@ -14,6 +14,7 @@ README, SPEED, AUCTION = ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / 
 POCKET, TRAINING, DESIGNER = (ROOT / "docs" / f"{name}.md" for name in ("pocket", "training", "designer"))
 BLOG, BELIEFS = ROOT / "docs" / "blog.md", ROOT / "docs" / "beliefs.md"
 PAGE, RESULTS = ROOT / "docs" / "page.md", ROOT / "docs" / "results.md"
+SCALING = ROOT / "docs" / "scaling.md"
 TOURNAMENT = ROOT / "docs" / "tournament.md"
 SELF_PLAY = ROOT / "docs" / "self_play.md"
 DIALOGUE_ACTS, IMITATION = ROOT / "docs" / "dialogue_acts.md", ROOT / "docs" / "imitation.md"
@@ -641,13 +642,34 @@ def _mean_of(runs: list[dict[str, Any]], key: str) -> float:
     return sum(float(run[key]) for run in runs) / len(runs)
 
 
+def scaling_executor_table(result: dict[str, Any]) -> str:
+    """Start, overhead and speed of the executor, by engine and number of workers."""
+    keys = ("start_seconds", "overhead_ms", "tasks_per_second")
+    rows = ([name, *(f"{row[key]:.3g}" for key in keys)] for name, row in result["executor"].items())
+    return markdown(["engine, workers", "seconds until all workers are warm", "overhead, ms per task", "tasks per second"], rows)
+
+
+def scaling_sizes_table(result: dict[str, Any]) -> str:
+    """Bytes of environments, sessions and steps in the store."""
+    words = {"bytes_per_environment": "environment in a batch", "bytes_per_session": "open session in a server"}
+    rows = [[f"{label}, {name}", f"{value / 1000:,.2f} kB"] for key, label in words.items() for name, value in result[key].items()]
+    rows += [[f"a million steps in the store, {name}", f"{value:,.0f} MB"] for name, value in result["store_bytes_per_step"].items()]
+    return markdown(["what", "size"], rows)
+
+
+def scaling_nodes_table(result: dict[str, Any]) -> str:
+    """Simulated nodes and how much of their time is used."""
+    rows = ([n, f"{row['tasks_per_second']:.1f}", f"{row['efficiency']:.0%}"] for n, row in result["simulated_cluster"].items())
+    return markdown(["nodes", "tasks per second", "time used"], rows)
+
+
 def tables() -> dict[Path, dict[str, str]]:
     """By page and by the name of its place: every table."""
     yardstick, designers, hints = _load("yardstick_bargaining.json"), _load("yardstick_auction.json"), _load("hints_measure.json")
     env, market, train, gpu = (_load(f"bench_{name}.json") for name in ("env", "market", "train", "gpu"))
     models, server, policy = _load("bench_llm.json"), _load("bench_server.json"), _load("policy_designer.json")
     negotiators, pocket, parsing = _load("negotiators.json"), _load("pocket.json"), _load("parsing.json")
-    trained, grpo = _load("designers.json"), _load("bench_grpo.json")
+    trained, grpo, scaling = _load("designers.json"), _load("bench_grpo.json"), _load("scaling.json")
     cloning, playing, tournament, hinted = (
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
     )
@@ -725,6 +747,11 @@ def tables() -> dict[Path, dict[str, str]]:
             "ranking": ranking_table(tournament),
             "tournament": tournament_table(tournament),
             **{scenario: seats_table(tournament, scenario) for scenario in ("classic", "one_shot")},
+        },
+        SCALING: {
+            "scaling executor": scaling_executor_table(scaling),
+            "scaling sizes": scaling_sizes_table(scaling),
+            "scaling nodes": scaling_nodes_table(scaling),
         },
         HINT_STUDY: {
             **{f"hint study: {scenario}": hint_scores_table(hinted, scenario) for scenario in ("classic", "one shot", "Lewis")},

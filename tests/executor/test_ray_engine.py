@@ -52,6 +52,7 @@ def test_a_node_that_is_lost_costs_only_its_tasks(tmp_path: Path) -> None:
 
     def remove(words: str, done: int, total: int) -> None:
         if done >= 3 and not removed:
+            assert "2 running" in words  # one task on each node
             removed.append(time.monotonic())
             cluster.remove_node(second, allow_graceful=False)
 

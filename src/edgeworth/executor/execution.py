@@ -166,8 +166,13 @@ HERE = Executor(Local())
 
 
 @contextmanager
-def executor(engine: str = "local", workers: int | None = 1, address: str | None = None, folder: Path | None = None) -> Iterator[Executor]:
-    """An executor on an engine by name; after a command without errors and failures nothing of it stays on disk."""
+def executor(
+    engine: str = "local", workers: int | None = None, address: str | None = None, folder: Path | None = None
+) -> Iterator[Executor]:
+    """An executor on an engine by name; without a number of workers this process alone, or all CPUs of Ray.
+
+    After a command without errors and failures nothing of it stays on disk.
+    """
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     if engine == "local" and address is not None:

@@ -1,0 +1,201 @@
+"""What scale costs: the executor's overhead and speed-up, memory of environments and sessions, bytes of the store, and many small nodes.
+
+The overhead is that of tasks that do nothing, with their values kept on disk. The speed-up is that of tasks which score mechanisms, some
+tenths of a second each. Memory is the growth of this process's resident set. A cluster of many nodes is simulated on this machine: Ray's
+own nodes, each with one CPU on paper, and tasks that only wait, so that what is measured is the scheduling.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from benchmarks.command import report, start
+from benchmarks.measuring import machine_facts
+from benchmarks.server import MECHANISM
+from edgeworth.agents.designers.search import mean_scores
+from edgeworth.cli.console import table
+from edgeworth.cli.options import AsJson, OutFile
+from edgeworth.config import AuctionConfig, BargainingConfig
+from edgeworth.executor.execution import executor
+from edgeworth.executor.on_ray import ray_module
+from edgeworth.executor.tasks import Task
+from edgeworth.games.auction.action import random_mechanisms
+from edgeworth.games.auction.batch import MarketBatch
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.progress import Progress
+from edgeworth.seeding import generator
+from edgeworth.server.openings import opening_of
+from edgeworth.server.sessions import Sessions
+from edgeworth.server.store import Line, Store
+
+PLACES = (("local", 1), ("local", 2), ("ray", 1), ("ray", 2))
+EMPTY, WORK = 200, 24
+"""Tasks of the two measurements."""
+SECONDS = 0.5
+"""What a task waits in the simulated cluster."""
+SESSIONS, STEPS = 1_000, 20_000
+NODES = (2, 4, 8)
+
+
+def run(
+    out_file: OutFile = None,
+    postgres: Annotated[str | None, typer.Option(help="URL of an empty PostgreSQL database. Default: none is measured.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what scale costs; about five minutes on an idle machine."""
+    report(lambda progress: measured(postgres, progress), page, as_json, out_file)
+
+
+def measured(postgres: str | None, progress: Progress) -> dict[str, Any]:
+    """All measurements; a dictionary for JSON."""
+    parts: dict[str, Callable[[], Any]] = {
+        "executor": lambda: {f"{engine} {workers}": executor_speed(engine, workers) for engine, workers in PLACES},
+        "bytes_per_environment": environment_bytes,
+        "bytes_per_session": session_bytes,
+        "store_bytes_per_step": lambda: store_bytes(postgres),
+        "simulated_cluster": lambda: {str(nodes): cluster_speed(nodes) for nodes in NODES},
+    }
+    found = {}
+    for done, (name, measure) in enumerate(parts.items()):
+        progress(name.replace("_", " "), done, len(parts))
+        found[name] = measure()
+    return {"quantity": "see docs/scaling.md", "machine": machine_facts(), **found}
+
+
+def nothing(number: int) -> int:
+    """A task that does nothing."""
+    return number
+
+
+def executor_speed(engine: str, workers: int) -> dict[str, float]:
+    """Milliseconds of overhead per task, tasks per second that score mechanisms, and seconds until the first value."""
+    market, designs = AuctionConfig(stage="3"), random_mechanisms(generator(0), 40)
+    with tempfile.TemporaryDirectory() as folder, executor(engine, workers, folder=Path(folder) / "cells") as run:
+        began = time.perf_counter()
+        run([Task(f"warm {n}", mean_scores, (designs, market, 100, n)) for n in range(2 * workers)]).whole()
+        first = time.perf_counter()
+        run([Task(f"empty {n}", nothing, (n,)) for n in range(EMPTY)]).whole()
+        empty = time.perf_counter()
+        run([Task(f"work {n}", mean_scores, (designs, market, 100, 100 + n)) for n in range(WORK)]).whole()
+        worked = time.perf_counter()
+    return {"start_seconds": first - began, "overhead_ms": 1e3 * (empty - first) / EMPTY, "tasks_per_second": WORK / (worked - empty)}
+
+
+# Memory
+
+
+def resident() -> int:
+    """Bytes of this process's resident set."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def environment_bytes() -> dict[str, float]:
+    """Bytes of one environment in a large batch, of both games."""
+    found = {}
+    for name, make, size in (
+        ("bargaining", lambda n: BargainingBatch(BargainingConfig(), n), 200_000),
+        ("auction", lambda n: MarketBatch(AuctionConfig(), n), 20_000),
+    ):
+        make(10).reset()  # compiled before memory is measured
+        before = resident()
+        batch = make(size)
+        batch.seed(0)
+        batch.reset()
+        found[name] = (resident() - before) / size
+        del batch
+    return found
+
+
+def session_bytes() -> dict[str, float]:
+    """Bytes of an open session in a server's process, of both games."""
+
+    async def opened(game: str, folder: str) -> float:
+        store = Store(f"sqlite:///{folder}/{game}.sqlite")
+        sessions = Sessions(store)
+        await sessions.open("somebody", game, {}, 0)
+        before = resident()
+        for number in range(SESSIONS):
+            await sessions.open(f"owner{number}", game, {}, number)
+        grown = resident() - before
+        store.close()
+        return grown / SESSIONS
+
+    with tempfile.TemporaryDirectory() as folder:
+        return {game: asyncio.run(opened(game, folder)) for game in ("bargaining", "auction")}
+
+
+# The store
+
+
+def store_bytes(postgres: str | None) -> dict[str, float]:
+    """Bytes of the store for one step of a market."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "steps.sqlite"
+        found = {"sqlite": _grown(f"sqlite:///{path}", lambda _: float(sum(part.stat().st_size for part in Path(folder).iterdir())))}
+    if postgres is not None:
+        size = "SELECT pg_database_size(current_database())"
+        found["postgresql"] = _grown(postgres, lambda store: float(store.database.row(size)[0]))
+    return found
+
+
+def _grown(url: str, size: Callable[[Store], float]) -> float:
+    store = Store(url)
+    stored = store.open("somebody", "steps", opening_of("auction", {"episode_length": 1000}, 0))
+    before = size(store)
+    for first in range(0, STEPS, 500):
+        store.advance_all([Line(stored.generation, number, MECHANISM, False) for number in range(first, first + 500)])
+    grown = size(store) - before
+    store.close()
+    return grown / STEPS
+
+
+# Many nodes
+
+
+def cluster_speed(nodes: int) -> dict[str, float]:
+    """How much of the time of so many nodes is used, when every task waits and nothing else."""
+    cluster = ray_module("ray.cluster_utils").Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        for _ in range(nodes - 1):
+            cluster.add_node(num_cpus=1)
+        with executor("ray", address=cluster.address) as run:
+            run([Task(f"warm {n}", time.sleep, (SECONDS,)) for n in range(2 * nodes)]).whole()
+            began = time.perf_counter()
+            run([Task(f"wait {n}", time.sleep, (SECONDS,)) for n in range(8 * nodes)]).whole()
+            took = time.perf_counter() - began
+    finally:
+        ray_module().shutdown()
+        cluster.shutdown()
+    return {"tasks_per_second": 8 * nodes / took, "efficiency": 8 * SECONDS / took}
+
+
+def page(result: dict[str, Any]) -> Iterator[RenderableType]:
+    """The tables."""
+    speeds = table("engine, workers", "start, s", "overhead, ms per task", "tasks per second", title="Executor")
+    for name, row in result["executor"].items():
+        speeds.add_row(name, *(f"{row[key]:.3g}" for key in ("start_seconds", "overhead_ms", "tasks_per_second")))
+    yield from (speeds, "")
+    sizes = table("what", "bytes", title="Memory and store")
+    for key in ("bytes_per_environment", "bytes_per_session", "store_bytes_per_step"):
+        for name, value in result[key].items():
+            sizes.add_row(f"{key.replace('_', ' ')}, {name}", f"{value:,.0f}")
+    yield from (sizes, "")
+    nodes = table("simulated nodes", "tasks per second", "efficiency", title=f"Tasks that wait {SECONDS} s")
+    for name, row in result["simulated_cluster"].items():
+        nodes.add_row(name, f"{row['tasks_per_second']:.1f}", f"{row['efficiency']:.2f}")
+    yield nodes
+
+
+if __name__ == "__main__":
+    start(run)
