@@ -6,6 +6,9 @@
 #   docker build -t edgeworth --build-arg TORCH=1 .                      with torch, for learned agents and models
 #   docker run -p 127.0.0.1:8000:8000 -e EDGEWORTH_TOKENS=alice:SECRET -v edgeworth:/data edgeworth --behind-proxy
 #   docker run -p 127.0.0.1:8000:8000 edgeworth --insecure               for this machine only, without tokens
+#
+# The base is an exact version of Python on an exact release of Debian, raised by hand; its maintainers rebuild that tag with Debian's security
+# fixes, so build anew to get them. For the same bytes every time, add a digest: --build-arg PYTHON=3.11.14-slim-bookworm@sha256:…
 ARG PYTHON=3.11.14-slim-bookworm
 
 FROM python:${PYTHON} AS build
@@ -16,10 +19,10 @@ WORKDIR /build
 RUN python -m venv /opt/edgeworth
 ENV PATH=/opt/edgeworth/bin:$PATH
 
-# Exact versions; nothing that is not listed is installed.
+# Exact versions with hashes; nothing that is not listed is installed.
 COPY docker/requirements*.txt docker/
-RUN pip install --no-deps -r docker/requirements.txt
-RUN if [ "$OPENENV" = 1 ]; then pip install --no-deps -r docker/requirements-openenv.txt; fi
+RUN pip install --no-deps --require-hashes -r docker/requirements.txt
+RUN if [ "$OPENENV" = 1 ]; then pip install --no-deps --require-hashes -r docker/requirements-openenv.txt; fi
 RUN if [ "$TORCH" = 1 ]; then pip install --no-deps --extra-index-url https://download.pytorch.org/whl/cpu -r docker/requirements-torch.txt; fi
 
 COPY pyproject.toml README.md LICENSE NOTICE ./
@@ -27,7 +30,7 @@ COPY configs configs
 COPY docs docs
 COPY src src
 RUN python -m venv /opt/builder \
- && /opt/builder/bin/pip install --no-deps -r docker/requirements-build.txt \
+ && /opt/builder/bin/pip install --no-deps --require-hashes -r docker/requirements-build.txt \
  && /opt/builder/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /build/wheels . \
  && pip install --no-deps --no-index /build/wheels/edgeworth-*.whl
 
@@ -41,13 +44,14 @@ COPY --from=build /opt/edgeworth /opt/edgeworth
 ENV PATH=/opt/edgeworth/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     NUMBA_CPU_NAME=generic \
+    EDGEWORTH_PORT=8000 \
     EDGEWORTH_STORE=sqlite:////data/sessions.sqlite
 WORKDIR /data
 VOLUME /data
 USER 10001
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://127.0.0.1:{os.environ[\"EDGEWORTH_PORT\"]}/health', timeout=4)"]
 STOPSIGNAL SIGTERM
 # The server listens on a public address, so it needs tokens (EDGEWORTH_TOKENS) and --behind-proxy after the image's name, or --insecure.
-ENTRYPOINT ["edgeworth", "serve", "--host", "0.0.0.0", "--port", "8000"]
+ENTRYPOINT ["edgeworth", "serve", "--host", "0.0.0.0"]

@@ -111,7 +111,7 @@ class Image:
 
     def start(self, command: str, port: int, **variables: str) -> subprocess.Popen[str]:
         """Start one of the image's commands as its user, with another port."""
-        words = [part.replace(self.commands["port"][0], str(port)) for part in self.commands[command]]
+        words, variables = self.commands[command], {"EDGEWORTH_PORT": str(port), **variables}
         who = {"user": int(self.user), "group": int(self.user), "extra_groups": []} if BECOMES_OTHERS else {}
         path = shutil.which(words[0], path=self.environment["PATH"])
         assert path is not None

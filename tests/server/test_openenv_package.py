@@ -57,7 +57,7 @@ def test_the_manifest_says_what_the_environment_has() -> None:
 
 def pinned(name: str) -> dict[str, str]:
     lines = (ROOT / "docker" / name).read_text(encoding="utf-8").splitlines()
-    wanted = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    wanted = [Requirement(line.partition(" --hash=")[0]) for line in lines if line and not line.startswith("#")]
     assert all(re.fullmatch(r"==[^*]+", str(requirement.specifier)) for requirement in wanted)
     return {canonicalize_name(requirement.name): str(requirement.specifier)[2:] for requirement in wanted}
 
@@ -69,6 +69,18 @@ def test_the_image_installs_exact_versions_of_everything_that_the_server_needs()
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), line
     assert "torch" not in versions and "torch" in pinned("requirements-torch.txt")
     assert pinned("requirements-build.txt")["hatchling"] == Requirement(PROJECT["build-system"]["requires"][0]).specifier.__str__()[2:]
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-openenv.txt", "requirements-build.txt"])
+def test_the_image_installs_only_files_whose_hashes_are_known(name: str) -> None:
+    lines = (ROOT / "docker" / name).read_text(encoding="utf-8").splitlines()[1:]
+    assert lines and all(re.fullmatch(r"\S+==\S+( --hash=sha256:[0-9a-f]{64})+", line) for line in lines)
+    assert f"--require-hashes -r docker/{name}" in DOCKERFILE
+
+
+def test_the_health_check_asks_at_the_port_that_is_configured() -> None:
+    check = DOCKERFILE.partition("HEALTHCHECK")[2].partition("ENTRYPOINT")[0]
+    assert "EDGEWORTH_PORT" in check and "8000" not in check and "--port" not in DOCKERFILE.partition("ENTRYPOINT")[2]
 
 
 def test_the_image_installs_nothing_that_is_not_listed() -> None:

@@ -25,7 +25,7 @@ EXPECTED = "expected what GET /sessions/{id}/export gives: game, seed, options a
 
 def serve_command(
     host: Annotated[str, typer.Option(help="The address to listen on. Others than this machine's own need tokens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65_535, envvar="EDGEWORTH_PORT", help="The port; 0 takes any free one.")] = 8765,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that serve one socket and one store.")] = 1,
     store: Annotated[
         str | None,
