@@ -100,7 +100,8 @@ class LazyCommand(TyperCommand):
         if isinstance(found, typer.Typer):
             for command in found.registered_commands:
                 command.cls = Command
-            parent.add_typer(found, name=self.name, cls=Group)
+            own = found.info.cls
+            parent.add_typer(found, name=self.name, cls=own if isinstance(own, type) else Group)
         else:
             parent.command(self.name, cls=Command)(found)
         group: Any = typer.main.get_command(parent)

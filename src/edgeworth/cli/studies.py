@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 import yaml
 from rich.console import RenderableType
-from typer.core import TyperGroup
 
+from edgeworth.cli import Group
 from edgeworth.cli.console import command_line, deliver, progress, say, shown, table
 from edgeworth.cli.options import Address, AsJson, OutFile, Workers
 from edgeworth.cli.study import study_command, study_file
@@ -23,7 +23,7 @@ from edgeworth.files import write_whole
 RUN = "run"
 
 
-class RunsByDefault(TyperGroup):
+class RunsByDefault(Group):
     """A group whose command `run` need not be named: `edgeworth study negotiators`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
