@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from edgeworth.evaluation.statistics import over_seeds
 from edgeworth.evaluation.study import Study, checkpoint_of, game_of_cell, load_study, run_folder, steps_made, train_one
 from edgeworth.evaluation.study_cells import Cell
 from edgeworth.evaluation.study_report import play_one, run_study
+from edgeworth.evaluation.study_tables import read_tables
 from edgeworth.executor.execution import executor
 from edgeworth.runlog import read_history
 
@@ -111,6 +113,18 @@ def test_a_run_that_fails_is_listed_and_the_others_are_measured(tmp_path: Path) 
     assert [[row["seed"] for row in cell["seeds"]] for cell in result["cells"]] == [[3], [3, 4]]
     damaged.write_bytes(whole)
     assert "failures" not in run_study(STUDY, tmp_path)
+
+
+def test_the_command_ends_with_status_1_and_names_the_run_that_failed(called: Callable[..., Any], tmp_path: Path) -> None:
+    cells = [{"name": cell.name, "config": cell.config, "change": dict(cell.change)} for cell in CELLS[:1]]
+    (tmp_path / "trial.yaml").write_text(yaml.safe_dump({"about": "x", "cells": cells, "episodes": 30, "yardstick_episodes": 10}))
+    (tmp_path / "runs").mkdir()
+    train_one(STUDY, CELLS[0], 4, tmp_path / "runs")
+    checkpoint_of(tmp_path / "runs", CELLS[0], 4).with_suffix(".safetensors").write_bytes(b"damaged")
+    words = ("--seed", "3", "--seed", "4", "--workers", "1", "--runs", str(tmp_path / "runs"))
+    run = called("study", str(tmp_path / "trial.yaml"), *words)
+    assert run.status == 1 and "1 of 2 tasks failed. PPO, one shot, seed 4" in run.err and "PPO, one" in run.out
+    assert [row["seed"] for row in read_tables(tmp_path / "runs")[1]] == [3]
 
 
 def test_runs_with_other_settings_are_refused_and_left_alone(tmp_path: Path) -> None:
