@@ -172,7 +172,7 @@ def test_every_ordered_pair_is_played_and_seeds_replay_it() -> None:
     assert json.loads(json.dumps(result)) == result
 
 
-@pytest.mark.parametrize("engine", ["local", "ray"])
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.slow)])
 def test_a_tournament_is_the_same_to_the_last_bit_on_two_workers(engine: str) -> None:
     with executor(engine, 2) as run:
         assert small_tournament(run=run, names=["bayes", "greedy", "random"]) == small_tournament(names=["bayes", "greedy", "random"])

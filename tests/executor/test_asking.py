@@ -57,7 +57,7 @@ def test_a_machine_without_the_cache_sends_its_replies_back(alone: tuple[Any, li
     assert replies(tmp_path / "here.sqlite") == sorted((asked[-1][1], json.loads(reply)["text"]) for _, _, asked, reply in sent["replies"])
 
 
-@pytest.mark.parametrize("engine", ["local", "ray"])
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.slow)])
 def test_a_language_model_designs_the_same_on_workers(tmp_path: Path, engine: str) -> None:
     options = {"client": "scripted", "cache": tmp_path / "replies.sqlite", "replies": errands.mechanism}
     model = ModelOptions(options)
