@@ -49,10 +49,11 @@ bench: $(WARM) $(PEERS)  ## measure the speed of games, training, language model
 	@$(BIN)/python -m benchmarks.scaling --out results/scaling.json
 	@command -v chromium >/dev/null && $(BIN)/python -m benchmarks.page --repeats 7 --out results/bench_page.json || echo "edgeworth: Chromium is missing; the page is not measured."
 
-soak: $(WARM)  ## run sessions for fifteen minutes while workers are killed; writes results/soak.json and soak_alone.json
-	@echo "edgeworth: testing three workers for ten minutes with 210 kills, then one worker for five minutes with 40."
-	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 10 --kills 210 --out results/soak.json
-	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 5 --kills 40 --workers 1 --out results/soak_alone.json
+soak: $(WARM)  ## run sessions for 25 minutes amid kills, restarts, outages and hostile clients; writes results/soak*.json
+	@echo "edgeworth: testing three workers on SQLite and on PostgreSQL, ten minutes each, then one worker for five."
+	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 10 --out results/soak.json
+	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 10 --store postgresql --out results/soak_postgresql.json
+	@$(BIN)/python -m benchmarks.soak --seed 0 --minutes 5 --kills 40 --restarts 8 --outages 8 --workers 1 --out results/soak_alone.json
 
 yardstick: $(WARM)  ## compute the reference scores of both games; writes results/yardstick_*.json and .png
 	@echo "edgeworth: computing the reference scores; this takes about half an hour."

@@ -69,6 +69,14 @@ class ServerProcess(LoggedProcess):
             ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
 
+    def resident_bytes(self) -> int:
+        """Memory that it and its living workers hold; pages that they share count for each of them."""
+        pages = 0
+        for pid in (self.process.pid, *self.workers()):
+            with contextlib.suppress(OSError):  # it has just ended
+                pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
     def failures(self) -> list[str]:
         """Lines of the log that report an error of the server."""
         return [line for line in self.log if re.search(r'"level":\s*"(error|critical)"|Traceback', line)]
@@ -112,10 +120,10 @@ def free_port() -> int:
         return port
 
 
-def our_server(store: str, port: int, workers: int = 1) -> ServerProcess:
+def our_server(store: str, port: int, workers: int = 1, *flags: str) -> ServerProcess:
     """`edgeworth serve`."""
     command = [sys.executable, "-m", "edgeworth", "serve", "--quiet", "--no-openenv", "--port", str(port), "--workers", str(workers)]
-    return ServerProcess([*command, "--store", store], port, "/ready")
+    return ServerProcess([*command, "--store", store, *flags], port, "/ready")
 
 
 def echo_server(port: int) -> ServerProcess:

@@ -32,6 +32,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "bargaining": {"on_illegal": "penalty", "max_turns": 50, "disagree": "passes"},
 }
 """Long episodes: sessions are kept for the check at the end, and an owner may have so many."""
+OWNER, TOKEN = "soak", "a-token-of-the-soak"
+"""Whose the sessions are."""
 PREFIX = {"auction": "", "bargaining": "/bargaining"}
 Answer = tuple[int, Any]
 """A status and a body; the status is 0 where nobody answered."""
@@ -87,11 +89,12 @@ class Line:
             self._streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self._streams
         text = b"" if body is None else orjson.dumps(body)
-        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
-        writer.write(head.encode() + text)
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
+        writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text)
         lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
         size = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length:"))
-        reply = orjson.loads(await reader.readexactly(size))
+        said = await reader.readexactly(size)
+        reply = orjson.loads(said) if "content-type: application/json" in lines else {"code": "from the proxy"}
         if "connection: close" in lines:
             self.hang_up()
         return int(lines[0].split()[1]), reply
@@ -109,7 +112,8 @@ class Line:
             if self._socket is not None:
                 await self._socket[1].close()
             url = f"ws://127.0.0.1:{self.port}{self.prefix}/ws?session_id={name}"
-            self._socket = name, await connect(url, compression=None, close_timeout=1)
+            owner = {"Authorization": f"Bearer {TOKEN}"}
+            self._socket = name, await connect(url, additional_headers=owner, compression=None, close_timeout=1)
         socket = self._socket[1]
         await socket.send(orjson.dumps({"type": "step", "data": action}).decode())
         reply = orjson.loads(await socket.recv())
@@ -221,7 +225,7 @@ class Player:
         await asyncio.sleep(PAUSE)
 
     def action(self) -> Any:
-        """Any mechanism; in the talks hardly ever a deal, so that they last, and a share beyond the pool now and then."""
+        """Any mechanism; in a negotiation hardly ever a deal, so that it lasts, and a share beyond the pool now and then."""
         if self.game == "auction":
             return action_of(random_mechanisms(generator(self.chance.randrange(1 << 31)), 1)[0]).model_dump()
         return {"act_type": self.chance.choice((0, 1, 3)), "oA": [self.chance.randrange(3, 5) for _ in range(3)]}

@@ -167,22 +167,44 @@ def soak_table(*results: dict[str, Any]) -> str:
 
         return told
 
-    def killed(result: dict[str, Any]) -> str:
-        return f"{result['kills']} ({', '.join(f'{count} × {how}' for how, count in result['kills_by_kind'].items())})"
+    def counted(what: str) -> Callable[[dict[str, Any]], str]:
+        def told(result: dict[str, Any]) -> str:
+            kinds = ", ".join(f"{count} × {how}" for how, count in result.get(f"{what}_by_kind", {}).items())
+            return f"{result[what]} ({kinds})" if kinds else str(result.get(what, ""))
 
+        return told
+
+    def steps(result: dict[str, Any]) -> str:
+        taken = result.get("step_seconds")
+        return "" if taken is None else f"p50 {taken['p50']:.3f}, p99 {taken['p99']:.3f}, longest {taken['longest']:.1f}"
+
+    def memory(result: dict[str, Any]) -> str:
+        found = {name: f"{size / 2**20:,.0f}" for name, size in result.get("memory", {}).items()}
+        return f"worst {found['worst']}, final {found['final']}, bound {found['bound']}" if found else ""
+
+    ways = {
+        how: f"killing {how}" if how in result["kills_by_kind"] else how for result in results for how in sorted(result["recovery_seconds"])
+    }
     return "\n".join(
         [
-            line("", lambda each: f"{each['seconds']:,.0f} seconds, {each['workers']} worker{'s' * (each['workers'] > 1)}"),
+            line(
+                "", lambda each: f"{each['seconds']:,.0f} seconds, {each['workers']} worker{'s' * (each['workers'] > 1)}, {each['store']}"
+            ),
             "|---" * (len(results) + 1) + "|",
             line("sessions at a time", lambda each: each["sessions"]),
-            line("kills", killed),
+            line("kills", counted("kills")),
+            line("restarts", counted("restarts")),
+            line("outages", counted("outages")),
+            line("hostile connections", counted("hostile_connections")),
             line("steps acknowledged", lambda each: f"{each['steps_acknowledged']:,}"),
             line("executed, reply not received", lambda each: f"{each['steps_carried_out_unheard']:,}"),
             line("lost", lambda each: each["steps_lost"]),
             line("executed twice", lambda each: each["steps_doubled"]),
             line("replies that differ from a replay", lambda each: each["mismatches"]),
             line("server errors", lambda each: each["server_errors"]),
-            *(line(f"seconds to the next reply after killing {how}", recovery(how)) for how in results[0]["recovery_seconds"]),
+            line("seconds of an acknowledged step", steps),
+            line("memory of the server, MiB", memory),
+            *(line(f"seconds to the next reply after {words}", recovery(how)) for how, words in ways.items()),
         ]
     )
 
@@ -707,7 +729,7 @@ def tables() -> dict[Path, dict[str, str]]:
             "server rates": server_table(server),
             "server targets": targets_table(server),
             "responsiveness": responsiveness_table(server),
-            "soak": soak_table(_load("soak.json"), _load("soak_alone.json")),
+            "soak": soak_table(*(_load(path.name) for path in sorted((ROOT / "results").glob("soak*.json")))),
         },
         AUCTION: {
             "designers": designers_table(designers),

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from benchmarks.nginx_process import NGINX, nginx_with
 from benchmarks.server_process import free_port
 from table import GAME, PATIENCE, act, lay_out, result
 
-from nginx_process import NGINX, nginx_with
 from running_servers import served
 
 SITE = """server {{

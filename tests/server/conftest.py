@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from postgres import NoPostgres, postgres_server
+from benchmarks.postgres_process import NoPostgres, postgres_server
 
 
 @pytest.fixture(scope="session")

@@ -1,26 +1,50 @@
-"""The soak, in short: workers are killed under load, and the report says what it must."""
+"""The soak, in short: kills, restarts, outages and hostile clients under load, and the report says what it must."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from benchmarks import soak
-from benchmarks.soak import recovery_seconds, run
+from benchmarks.nginx_process import NGINX
+from benchmarks.soak import Plan, run
+from benchmarks.soak_checks import recovery_seconds
+from benchmarks.soak_disturbances import OUTAGE_SECONDS, STEPS_BETWEEN
+from benchmarks.soak_hostile import ATTACKS
+
+
+def assert_nothing_was_lost(report: dict[str, Any]) -> None:
+    assert report["clean"], report
+    assert report["checked_in_the_store"]["steps"] == report["steps_acknowledged"] + report["steps_carried_out_unheard"]
+    assert (report["steps_lost"], report["steps_doubled"], report["mismatches"], report["server_errors"]) == (0, 0, 0, 0)
+    assert 0 < report["memory"]["final"] <= report["memory"]["worst"] <= report["memory"]["bound"]
+    assert 0.0 < report["step_seconds"]["p50"] <= report["step_seconds"]["p99"]
 
 
 def test_no_acknowledged_step_is_lost_whoever_is_killed() -> None:
-    report = run(minutes=0.2, kills=10, workers=3, sessions=12, seed=27, pause=0.03)
-    assert report["clean"], report
-    assert report["kills"] == 10 and report["processes_killed"] >= 10
-    assert report["steps_acknowledged"] >= 10 * soak.STEPS_BETWEEN
-    assert report["checked_in_the_store"]["steps"] == report["steps_acknowledged"] + report["steps_carried_out_unheard"]
-    assert (report["steps_lost"], report["steps_doubled"], report["mismatches"], report["faults_in_the_log"]) == (0, 0, 0, 0)
+    report = run(Plan(minutes=0.2, kills=10, restarts=0, outages=0, hostile=0, workers=3, sessions=12, seed=27, pause=0.03))
+    assert_nothing_was_lost(report)
+    assert report["kills"] == 10 and report["processes_killed"] >= 10 and not report["faults_in_the_log"]
+    assert report["steps_acknowledged"] >= 10 * STEPS_BETWEEN
     assert {"one worker", "all workers"} <= set(report["kills_by_kind"])
 
 
-@pytest.mark.slow
-def test_no_acknowledged_step_is_lost_in_postgresql_either(postgres_url: str) -> None:
-    report = run(minutes=0.5, kills=12, workers=3, sessions=12, seed=2, store=postgres_url)
-    assert report["clean"] and report["steps_lost"] == 0, report
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+def test_nor_while_workers_are_killed_and_replaced_the_store_is_locked_and_hostile_clients_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OUTAGE_SECONDS, "sqlite", (1.0, 2.0))
+    report = run(Plan(minutes=0.15, kills=3, restarts=2, outages=1, hostile=16, workers=2, sessions=12, seed=4, pause=0.03))
+    assert_nothing_was_lost(report)
+    assert (report["kills"], report["restarts"], report["outages"]) == (3, 2, 1)
+    assert set(report["restarts_by_kind"]) == {"rolling restart", "drain"}
+    assert set(report["hostile_by_kind"]) == set(ATTACKS) and report["hostile_connections_held"] == 0
+
+
+def test_nor_in_postgresql_while_the_database_refuses_everybody_and_workers_are_killed(postgres_url: str) -> None:
+    report = run(
+        Plan(minutes=0.15, kills=3, restarts=1, outages=2, hostile=0, workers=2, sessions=12, seed=2, pause=0.03, store=postgres_url)
+    )
+    assert_nothing_was_lost(report)
+    assert report["outages"] == 2 and report["recovery_seconds"]["an outage"]["counted"] == 2
+    assert report["answers_by_code"]["503 store_unavailable"] > 0
 
 
 def test_recovery_counts_from_a_kill_to_the_answer_of_a_step_that_was_sent_after_it() -> None:

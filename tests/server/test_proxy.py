@@ -11,20 +11,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import orjson
 import pytest
 import uvicorn
 from benchmarks.load import frame
-from benchmarks.server_process import free_port
+from benchmarks.nginx_process import NGINX, documented_nginx
 
 from edgeworth.client import RemoteGame
-from nginx_process import NGINX, nginx_with
 from running_servers import MECHANISM, in_thread, settings_in
 
-CONFIGURATION = Path(__file__).resolve().parents[2] / "docker" / "nginx.conf"
 SECONDS = 10.0
 """All timeouts of the configuration."""
 GET = b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
@@ -50,17 +47,6 @@ EPISODE = 1_000
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 
 
-@contextlib.contextmanager
-def nginx(folder: Path, server_port: int) -> Iterator[int]:
-    """Our configuration with free ports in the place of its own; the port of nginx."""
-    port = free_port()
-    text = CONFIGURATION.read_text(encoding="utf-8")
-    ours = text.replace("listen 8080;", f"listen 127.0.0.1:{port};").replace("127.0.0.1:8765;", f"127.0.0.1:{server_port};")
-    assert ours.count(str(port)) == ours.count(str(server_port)) == 1
-    with nginx_with(folder, ours, f"http://localhost:{port}/ready"):
-        yield port
-
-
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[uvicorn.Server, int]]:
     """A server, and the port of nginx in front of it."""
@@ -72,7 +58,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[uvicorn.
     with in_thread(settings) as (server, server_port):
         for listening in server.servers[0].sockets:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # nginx has to hold an unread answer, not the kernel
-        with nginx(folder, server_port) as port:
+        with documented_nginx(folder, server_port) as port:
             yield server, port
 
 

@@ -6,21 +6,19 @@ import contextlib
 import json
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
+from benchmarks.nginx_process import CONFIGURATION, NGINX, nginx_with
 from benchmarks.server_process import free_port
 
 from edgeworth.server.settings import RequestLimits
-from nginx_process import NGINX, nginx_with
 from running_servers import in_thread, served, settings_in
 
 TOKENS = (("alice", "a-token-of-alice"),)
 OWNER = "authorization: Bearer a-token-of-alice\r\n"
 CHUNKED = "POST /step HTTP/1.1\r\nhost: localhost\r\n{owner}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
 TRAILERS = b"x: " + b"a" * 1_000 + b"\r\n"
-CONFIGURATION = Path(__file__).resolve().parents[2] / "docker" / "nginx.conf"
 UPGRADE = (
     "GET /ws HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
     "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\ncontent-length: 5\r\n\r\n"

@@ -1,19 +1,22 @@
-"""A PostgreSQL server of the tests' own, in a temporary folder, on a free port of 127.0.0.1."""
+"""A PostgreSQL server for tests and soaks, in a temporary folder, on a free port of 127.0.0.1."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
+
+from benchmarks.server_process import free_port
+from edgeworth.errors import InvalidOption
 
 
-class NoPostgres(Exception):
+class NoPostgres(InvalidOption):
     """There is no server here, and why."""
 
 
@@ -22,7 +25,7 @@ def postgres_server() -> Iterator[str]:
     """The URL of a database on a fresh server, which is gone afterwards."""
     programs, person = _programs(), _person()
     place = Path(mkdtemp(prefix="edgeworth-postgres-"))
-    data, port = place / "data", _free_port()
+    data, port = place / "data", free_port()
     try:
         if person is not None:
             os.chown(place, person.pw_uid, person.pw_gid)
@@ -60,14 +63,7 @@ def _person() -> pwd.struct_passwd | None:
 
 
 def _run(person: pwd.struct_passwd | None, *command: object) -> None:
-    who = {} if person is None else {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": []}
+    who: dict[str, Any] = {} if person is None else {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": []}
     told = subprocess.run([str(part) for part in command], cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, **who)
     if told.returncode:
         raise NoPostgres(f"{Path(str(command[0])).name} failed: {told.stderr.decode(errors='replace').strip()[-200:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port

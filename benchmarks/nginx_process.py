@@ -1,4 +1,4 @@
-"""nginx as a process for tests, with a configuration of theirs."""
+"""nginx as a process for tests and soaks, with a configuration of theirs, or with the documented one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
+
+from benchmarks.server_process import CHECKOUT, free_port
 
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+CONFIGURATION = CHECKOUT / "docker" / "nginx.conf"
 MAIN = """
 {user}daemon off;
 pid {folder}/pid;
@@ -47,8 +49,19 @@ def nginx_with(folder: Path, configuration: str, ready: str) -> Iterator[None]:
             time.sleep(0.05)
         else:
             process.kill()
-            pytest.fail(f"nginx did not start: {(folder / 'error.log').read_text(encoding='utf-8')}")
+            raise RuntimeError(f"nginx did not start: {(folder / 'error.log').read_text(encoding='utf-8')}")
         yield
     finally:
         process.terminate()
         process.wait(20.0)
+
+
+@contextlib.contextmanager
+def documented_nginx(folder: Path, server_port: int) -> Iterator[int]:
+    """nginx with docker/nginx.conf before a server that is ready, on free ports in the place of its own; the port of nginx."""
+    port = free_port()
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    ours = text.replace("listen 8080;", f"listen 127.0.0.1:{port};").replace("127.0.0.1:8765;", f"127.0.0.1:{server_port};")
+    assert ours.count(str(port)) == ours.count(str(server_port)) == 1
+    with nginx_with(folder, ours, f"http://localhost:{port}/ready"):
+        yield port
