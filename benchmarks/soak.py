@@ -46,8 +46,8 @@ class Plan:
     """How long, how many of what, and on which server."""
 
     minutes: float = 10.0
-    kills: int = 100
-    restarts: int = 15
+    kills: int = 60
+    restarts: int = 20
     outages: int = 15
     hostile: int = 24
     """Hostile clients at a time; with some, everybody comes through nginx."""
@@ -155,6 +155,7 @@ def disturbances(soak: Soak) -> dict[str, Any]:
         "processes_killed": kills.processes,
         "restarts": len(restarts.done),
         "restarts_by_kind": dict(Counter(how for _, how in restarts.done)),
+        "restarts_aborted": soak.service.aborted_restarts(),
         "outages": len(outages.done),
         "outage_seconds": outages.seconds,
         "hostile_connections": encounters.made.total(),
@@ -221,7 +222,7 @@ def page(result: dict[str, Any]) -> Iterator[RenderableType]:
     memory, taken = result["memory"], result["step_seconds"]
     rows = {
         "kills": f"{counted(result, 'kills')}, {result['processes_killed']} processes",
-        "restarts": counted(result, "restarts"),
+        "restarts": f"{counted(result, 'restarts')}, {result['restarts_aborted']} aborted",
         "outages": f"{result['outages']}, {result['outage_seconds']:.0f} seconds",
         "hostile connections": f"{result['hostile_connections']:,}, {result['hostile_connections_held']} held",
         "steps acknowledged": f"{result['steps_acknowledged']:,}",

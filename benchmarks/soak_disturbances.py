@@ -88,6 +88,10 @@ class Service:
         self.server.stop()
         self._note_faults()
 
+    def aborted_restarts(self) -> int:
+        """Rolling restarts that the supervisor gave up, because a new worker was killed or could not reach the store in time."""
+        return sum(count for fault, count in self.faults.items() if "aborting the restart" in fault)
+
     def _note_faults(self) -> None:
         self.faults.update(fault_of(line) for line in self.server.failures())
 

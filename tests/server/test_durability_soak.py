@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+import typer
+from benchmarks import soak
 from benchmarks.nginx_process import NGINX
 from benchmarks.soak import Plan, run
-from benchmarks.soak_checks import recovery_seconds
+from benchmarks.soak_checks import check_store, recovery_seconds
 from benchmarks.soak_disturbances import OUTAGE_SECONDS, STEPS_BETWEEN
 from benchmarks.soak_hostile import ATTACKS
+from benchmarks.soak_players import OWNER, Episode, Ledger
+from typer.testing import CliRunner
+
+from designs import SANE
+from edgeworth.server.live import open_live
+from edgeworth.server.openings import opening_of
+from edgeworth.server.store import Store
 
 
 def assert_nothing_was_lost(report: dict[str, Any]) -> None:
@@ -31,7 +42,7 @@ def test_no_acknowledged_step_is_lost_whoever_is_killed() -> None:
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 def test_nor_while_workers_are_killed_and_replaced_the_store_is_locked_and_hostile_clients_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(OUTAGE_SECONDS, "sqlite", (1.0, 2.0))
-    report = run(Plan(minutes=0.15, kills=3, restarts=2, outages=1, hostile=16, workers=2, sessions=12, seed=4, pause=0.03))
+    report = run(Plan(minutes=0.15, kills=3, restarts=2, outages=1, hostile=24, workers=2, sessions=12, seed=4, pause=0.03))
     assert_nothing_was_lost(report)
     assert (report["kills"], report["restarts"], report["outages"]) == (3, 2, 1)
     assert set(report["restarts_by_kind"]) == {"rolling restart", "drain"}
@@ -45,6 +56,28 @@ def test_nor_in_postgresql_while_the_database_refuses_everybody_and_workers_are_
     assert_nothing_was_lost(report)
     assert report["outages"] == 2 and report["recovery_seconds"]["an outage"]["counted"] == 2
     assert report["answers_by_code"]["503 store_unavailable"] > 0
+
+
+def test_a_step_that_the_store_does_not_have_is_found_missing(tmp_path: Path) -> None:
+    url, opening = f"sqlite:///{tmp_path / 'sessions.sqlite'}", opening_of("auction", {"episode_length": 5}, 1)
+    episode, store = Episode("s", opening, open_live(opening)), Store(url)
+    stored = store.open(OWNER, "s", opening)
+    for number in range(3):
+        episode.live.step(SANE)
+        episode.actions.append(orjson.dumps(episode.live.logged()))
+        if number < 2:
+            assert store.advance(stored.generation, number, episode.live.logged(), False)
+    store.close()
+    found = check_store(url, Ledger(episodes=[episode]))
+    assert (found["steps"], found["missing"], found["replays_that_differ"]) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(("clean", "status"), [(True, 0), (False, 1)])
+def test_the_command_fails_unless_everything_held(monkeypatch: pytest.MonkeyPatch, clean: bool, status: int) -> None:
+    monkeypatch.setattr(soak, "run", lambda plan, progress: {"clean": clean})
+    command = typer.Typer()
+    command.command()(soak.main)
+    assert CliRunner().invoke(command, ["--json"]).exit_code == status
 
 
 def test_recovery_counts_from_a_kill_to_the_answer_of_a_step_that_was_sent_after_it() -> None:
