@@ -1,8 +1,9 @@
 """Clients that play through a server's deaths: what was acknowledged is written down here, and compared with a replay of our own.
 
-A client sends its step with the number that it expects the session to be at. Where no answer comes, or a refusal, it asks for the state and
-goes on from there: the step was carried out without our hearing of it, or it was not. Anything else is a loss, or a step
-made twice, and is counted as such.
+A client sends its step with the number that it expects the session to be at. Where no answer comes, or a refusal, it asks for the state:
+the step was carried out without our hearing of it, or it was not, or not yet. In that case the client sends the same step again over HTTP,
+for the same number, so that it is carried out once whichever of the two arrives first. Anything else is a loss, or a step made twice, and
+is counted as such.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Episode:
     opening: Opening
     live: Live
     actions: list[bytes] = field(default_factory=list)
+    unsure: Any = None
+    """An action that was sent without an answer; it may still be under way, and be carried out later."""
 
 
 @dataclass
@@ -170,11 +173,13 @@ class Player:
 
     async def step(self, episode: Episode) -> None:
         """One step, or what is known of it in the end."""
-        action, number, sent = self.action(), episode.live.steps, time.monotonic()
-        if self.over_socket:
+        again, number, sent = episode.unsure is not None, episode.live.steps, time.monotonic()
+        action = episode.unsure if again else self.action()
+        if self.over_socket and not again:
             status, reply = await self.line.step_on_socket(episode.name, action)
         else:
             status, reply = await self.line.ask("POST", "/step", {"session_id": episode.name, "action": action, "expected": number})
+        episode.unsure = action
         if status == 200:
             reward = self.carried_out(episode, action)
             self.ledger.acknowledged += 1
@@ -207,7 +212,7 @@ class Player:
 
     def carried_out(self, episode: Episode, action: Any) -> float:
         """Make the same step here; its reward."""
-        turn = episode.live.step(action)
+        turn, episode.unsure = episode.live.step(action), None
         episode.actions.append(orjson.dumps(episode.live.logged()))
         return turn.reward
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from benchmarks.soak import Plan, run
 from benchmarks.soak_checks import check_store, recovery_seconds
 from benchmarks.soak_disturbances import OUTAGE_SECONDS, STEPS_BETWEEN
 from benchmarks.soak_hostile import ATTACKS
-from benchmarks.soak_players import OWNER, Episode, Ledger
+from benchmarks.soak_players import OPTIONS, OWNER, Answer, Episode, Ledger, Player
 from typer.testing import CliRunner
 
 from designs import SANE
@@ -70,6 +71,36 @@ def test_a_step_that_the_store_does_not_have_is_found_missing(tmp_path: Path) ->
     store.close()
     found = check_store(url, Ledger(episodes=[episode]))
     assert (found["steps"], found["missing"], found["replays_that_differ"]) == (2, 1, 1)
+
+
+class SilentLine:
+    """A connection on which steps get no answer, and the state says that they were not made."""
+
+    def __init__(self, episode: Episode) -> None:
+        self.live, self.sent = episode.live, list[Any]()
+
+    async def step_on_socket(self, name: str, action: Any) -> Answer:
+        self.sent.append((action, None))
+        return 0, {}
+
+    async def ask(self, method: str, path: str, body: Any = None) -> Answer:
+        if method == "POST":
+            self.sent.append((body["action"], body["expected"]))
+            return 0, {}
+        live = self.live
+        return 200, {"steps": live.steps, "done": live.done, "observation": live.observation(), "info": live.info()}
+
+
+def test_a_step_that_may_still_be_under_way_is_sent_again_for_the_same_number() -> None:
+    opening = opening_of("bargaining", OPTIONS["bargaining"], 1)
+    episode = Episode("s", opening, open_live(opening))
+    player, line = Player(11, 0, 1, 0.0, Ledger()), SilentLine(episode)
+    assert player.over_socket and player.game == "bargaining"
+    player.line = line  # type: ignore[assignment]
+    for _ in range(3):
+        asyncio.run(player.step(episode))
+    (first, _), *later = line.sent
+    assert later == [(first, 0)] * 2
 
 
 @pytest.mark.parametrize(("clean", "status"), [(True, 0), (False, 1)])
