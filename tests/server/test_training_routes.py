@@ -76,7 +76,7 @@ def test_only_our_presets_in_bounded_sizes_are_trained(tmp_path: Path, changes: 
 @pytest.mark.parametrize(
     "reach",
     [
-        {"tokens": (("alice", "a-token"),)},
+        {"tokens": (("alice", "a-token-of-alice"),)},
         {"insecure": True},
         {"behind_proxy": True},
         {"host": "0.0.0.0", "insecure": True},

@@ -90,7 +90,7 @@ def test_every_trainer_is_measured_and_every_target_has_its_row(called: Called, 
 @pytest.mark.usefixtures("small", "stand_in")
 def test_without_the_long_part_the_peer_is_not_trained_to_the_goal(called: Called) -> None:
     result = json.loads(called(train, *WORDS, "--no-peer-quality", "--json").out)
-    assert list(result["quality"]["entries"]) == ["published", "fast"] and len(result["targets"]) == 8
+    assert list(result["quality"]["entries"]) == ["published", "fast"] and len(result["targets"]) == 9
 
 
 @pytest.mark.usefixtures("small")
