@@ -86,7 +86,7 @@ def test_only_our_presets_in_bounded_sizes_are_trained(tmp_path: Path, changes: 
 )
 def test_a_server_for_others_trains_nothing(tmp_path: Path, reach: dict[str, Any]) -> None:
     with client_of(settings_in(tmp_path, runs=str(tmp_path / "runs"), **reach)) as client:
-        client.headers["authorization"] = "Bearer a-token"
+        client.headers["authorization"] = "Bearer a-token-of-alice"
         overview = client.get("/trainings").json()
         assert not overview["available"] and overview["why"]
         for path, body in (("/trainings", SHORT), ("/trainings/cancel", None)):
