@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -114,3 +115,12 @@ def served_in_thread(folder: Path, **changes: Any) -> Iterator[str]:
     """The address of a worker in a thread, with its store in a folder."""
     with in_thread(settings_in(folder, port=0, log_requests=False, **changes)) as (_, port):
         yield f"http://127.0.0.1:{port}"
+
+
+def read_to_the_end(line: socket.socket) -> bytes:
+    """All that comes until the other side closes the connection."""
+    heard = b""
+    with contextlib.suppress(ConnectionError):
+        while chunk := line.recv(65_536):
+            heard += chunk
+    return heard

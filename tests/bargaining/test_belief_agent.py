@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from edgeworth.agents.hints.bayes import Bayes as BayesHints
+from edgeworth.agents.negotiators.bundled import FOLDER
 from edgeworth.agents.negotiators.exact import Bayes
 from edgeworth.agents.negotiators.learned import negotiator_of
 from edgeworth.config import BargainingConfig
@@ -161,8 +162,9 @@ def test_nobody_who_is_told_the_partner_exceeds_the_bound(partner: str, opener: 
 @pytest.mark.parametrize(("partner", "least"), [("boulware", 0.69), ("linear", 0.80), ("conceder", 0.80), ("tit_for_tat", 0.76)])
 def test_the_belief_agent_earns_more_than_the_expert_that_remembers(partner: str, least: float) -> None:
     config = BargainingConfig.from_options("lewis", partner=partner)
-    earned, expert = (play_population(config, agent).share_of_maximum for agent in (Bayes(), negotiator_of("learned")))
-    assert earned >= least and earned > expert + 0.04
+    agents = Bayes(), negotiator_of("learned"), negotiator_of(str(FOLDER / "lewis"))
+    earned, expert, without_memory = (play_population(config, agent).share_of_maximum for agent in agents)
+    assert earned >= least and earned > expert + 0.04 and earned > without_memory + 0.1
 
 
 def test_hints_are_the_moves_of_the_belief_agent() -> None:

@@ -10,7 +10,7 @@ import errands
 import pytest
 
 from edgeworth.agents.hints.llm import LanguageModelHints
-from edgeworth.agents.hints.plan_fill import _keep_replies, ask_apart, different_sides, fill
+from edgeworth.agents.hints.plan_fill import ask_apart, different_sides, fill, keep_replies
 from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.designer_evaluation import Cell, Entrant, ModelOptions, evaluate, evaluate_apart
 from edgeworth.executor.execution import executor
@@ -53,7 +53,7 @@ def test_a_machine_without_the_cache_sends_its_replies_back(alone: tuple[Any, li
     settings = {**provider(None).__getstate__(), "cache": tmp_path / "elsewhere" / "replies.sqlite"}
     sent = ask_apart(settings, GAME, different_sides(GAME)[:6])
     assert not (tmp_path / "elsewhere").exists() and len(sent["replies"]) == sent["calls"] > 0
-    _keep_replies(provider(tmp_path / "here.sqlite"), [sent])
+    keep_replies(provider(tmp_path / "here.sqlite"), [sent])
     assert replies(tmp_path / "here.sqlite") == sorted((asked[-1][1], json.loads(reply)["text"]) for _, _, asked, reply in sent["replies"])
 
 

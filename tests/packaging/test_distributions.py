@@ -98,12 +98,17 @@ def test_both_games_run_from_the_wheel_alone(wheel: Path, tmp_path: Path, versio
         assert refused.returncode == 1 and re.search(rf"the extra `{extra}`\); install it with: pip install '", refused.stderr)
 
 
-@pytest.mark.slow
-def test_the_command_of_an_error_installs_a_server_that_answers(wheel: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def place(tmp_path: Path) -> EmptyEnvironment:
+    """An empty environment of Python 3.11."""
     python = interpreter("3.11")
     if python is None:
         pytest.skip("this machine has no Python 3.11")
-    place = EmptyEnvironment(tmp_path, python)
+    return EmptyEnvironment(tmp_path, python)
+
+
+@pytest.mark.slow
+def test_the_command_of_an_error_installs_a_server_that_answers(wheel: Path, place: EmptyEnvironment) -> None:
     place.install(str(wheel))
     command = place.run("edgeworth", "serve").stderr.partition("pip install ")[2]
     place.install(*re.findall(r"'([^']+)'", command))
@@ -118,11 +123,7 @@ def test_the_command_of_an_error_installs_a_server_that_answers(wheel: Path, tmp
 
 
 @pytest.mark.slow
-def test_a_negotiator_is_trained_with_the_extra_by_the_name_of_its_settings(wheel: Path, tmp_path: Path) -> None:
-    python = interpreter("3.11")
-    if python is None:
-        pytest.skip("this machine has no Python 3.11")
-    place = EmptyEnvironment(tmp_path, python)
+def test_a_negotiator_is_trained_with_the_extra_by_the_name_of_its_settings(wheel: Path, place: EmptyEnvironment) -> None:
     place.install(f"{wheel}[train]")
     place.printed("edgeworth", "train", "--config", "ppo_fast", "--steps", "100000", "--out", "first")
     scores = json.loads(place.printed("edgeworth", "evaluate", "--agent", "first", "--episodes", "200", "--json"))

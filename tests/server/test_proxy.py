@@ -20,7 +20,7 @@ from benchmarks.load import frame
 from benchmarks.nginx_process import NGINX, documented_nginx
 
 from edgeworth.client import RemoteGame
-from running_servers import MECHANISM, in_thread, settings_in
+from running_servers import MECHANISM, in_thread, read_to_the_end, settings_in
 
 SECONDS = 10.0
 """All timeouts of the configuration."""
@@ -96,14 +96,6 @@ def connected(port: int) -> socket.socket:
     line.settimeout(60.0)
     line.connect(("127.0.0.1", port))
     return line
-
-
-def read_to_the_end(line: socket.socket) -> bytes:
-    heard = b""
-    with contextlib.suppress(ConnectionError):
-        while chunk := line.recv(65_536):
-            heard += chunk
-    return heard
 
 
 def trickled(port: int, sent: bytes, piece: bytes) -> float:

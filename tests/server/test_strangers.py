@@ -13,7 +13,7 @@ from benchmarks.nginx_process import CONFIGURATION, NGINX, nginx_with
 from benchmarks.server_process import free_port
 
 from edgeworth.server.settings import RequestLimits
-from running_servers import in_thread, served, settings_in
+from running_servers import in_thread, read_to_the_end, served, settings_in
 
 TOKENS = (("alice", "a-token-of-alice"),)
 OWNER = "authorization: Bearer a-token-of-alice\r\n"
@@ -33,20 +33,11 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         yield port
 
 
-def heard(line: socket.socket) -> str:
-    """All that comes until the other side closes the connection."""
-    found = b""
-    with contextlib.suppress(ConnectionError):
-        while chunk := line.recv(65_536):
-            found += chunk
-    return found.decode()
-
-
 @pytest.mark.parametrize(("owner", "status"), [("", 401), (OWNER, 411)])
 def test_trailers_without_end_are_not_read(port: int, owner: str, status: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line:
         line.sendall(CHUNKED.format(owner=owner).encode())
-        assert f" {status} " in heard(line)
+        assert f" {status} " in read_to_the_end(line).decode()
     with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line, pytest.raises(ConnectionError):
         line.sendall(CHUNKED.format(owner=owner).encode())
         for _ in range(64):
@@ -57,7 +48,7 @@ def test_trailers_without_end_are_not_read(port: int, owner: str, status: int) -
 def test_a_refused_body_is_not_waited_for(port: int, length: str) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line:
         line.sendall(f"POST /step HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n".encode())
-        assert heard(line).startswith("HTTP/1.1 401 ")
+        assert read_to_the_end(line).decode().startswith("HTTP/1.1 401 ")
 
 
 def test_a_refusal_without_a_body_keeps_the_connection(port: int) -> None:
@@ -94,7 +85,7 @@ def test_behind_the_proxy_one_address_cannot_take_the_connections_of_others(prox
             line = lines.enter_context(socket.create_connection(("127.0.0.1", proxied), timeout=20.0, source_address=("127.0.0.2", 0)))
             line.sendall(UPGRADE.encode())
             opened.append(line)
-        assert heard(opened[-1]).startswith("HTTP/1.1 429 ")
+        assert read_to_the_end(opened[-1]).decode().startswith("HTTP/1.1 429 ")
         with httpx.Client(base_url=f"http://127.0.0.1:{proxied}", transport=httpx.HTTPTransport(local_address="127.0.0.3")) as client:
             assert client.get("/health").status_code == 200
             owner = {"authorization": "Bearer a-token-of-alice"}

@@ -22,8 +22,8 @@ from running_servers import Server, served
 
 AS_PROCESS_ONE = """
 import os, pathlib, signal, subprocess, sys, time
-from edgeworth.server.serving import _leave_process_one
-_leave_process_one()
+from edgeworth.server.serving import leave_process_one
+leave_process_one()
 told = []
 signal.signal(signal.SIGTERM, lambda *_: told.append("SIGTERM"))
 subprocess.run(["sh", "-c", "sleep 0.2 &"])  # an orphan, which process 1 inherits

@@ -23,7 +23,7 @@ from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.evaluation.statistics import Estimate, mean, paired_difference
 from edgeworth.evaluation.yardstick import score_on_fresh_markets
-from edgeworth.executor.execution import Executor
+from edgeworth.executor.execution import HERE, Executor
 from edgeworth.games.auction.action import action_of, mechanism_rows, read_mechanisms
 from edgeworth.games.auction.batch import Rows
 
@@ -34,7 +34,6 @@ Effort = Annotated[
     float | None, typer.Option(min=0.001, help="Multiple of the usual search effort. Default: 1 for eight bidders, else 0.5.")
 ]
 Threads = Annotated[int, typer.Option(min=1, help="Threads; the result does not depend on their number.")]
-Run = Executor | None
 
 PARTS = ("constants", "schedules", "forecasts", "library")
 """What is bundled, in the order in which it is made: each part uses those before it."""
@@ -126,7 +125,7 @@ def _effort(given: float | None, n_agents: int) -> float:
     return given if given is not None else 1.0 if n_agents == bundled.USUAL_BIDDERS else 0.5
 
 
-def best_constants(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool, run: Run = None) -> Found:
+def best_constants(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool, run: Executor = HERE) -> Found:
     """Search the best constant mechanism of each format, and bundle them if asked."""
     with progress() as task:
         show = task(f"population {config.stage}, {config.n_agents} bidders")
@@ -139,7 +138,9 @@ def best_constants(config: AuctionConfig, seed: int, effort: float | None, threa
     return found
 
 
-def best_schedule(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool, run: Run = None) -> FoundSchedule:
+def best_schedule(
+    config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool, run: Executor = HERE
+) -> FoundSchedule:
     """Search the best schedule, from the bundled best constants of each format or, where there are none, from a search for them."""
     name = bundled.bundled_name(config.stage)
     if (kept := bundled.numbered(bundled.format_folder(), name, config.n_agents)).is_file():

@@ -123,7 +123,7 @@ def _stop_with_supervisor() -> None:
 
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until a signal comes; `announce` is called with the address."""
-    _leave_process_one()
+    leave_process_one()
     _check_store(settings.store)
     set_up_log()
     with bound(settings) as listening:
@@ -136,7 +136,7 @@ def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
         uvicorn.Server(config).run([listening])
 
 
-def _leave_process_one() -> None:
+def leave_process_one() -> None:
     """Where this is process 1, as in a container, go on in a child; process 1 passes signals on and reaps whoever is left behind."""
     if os.getpid() != 1 or (child := os.fork()) == 0:
         return

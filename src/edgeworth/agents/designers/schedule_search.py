@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.designers.search import Contest, SearchBudget, redrawn, rounded
 from edgeworth.config import AuctionConfig
-from edgeworth.executor.execution import Executor
+from edgeworth.executor.execution import HERE, Executor
 from edgeworth.games.auction.action import FIELDS, action_of, random_mechanisms
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.vocabulary import AUCTION_TYPES
@@ -69,7 +69,7 @@ def search_schedule(
     budget: ScheduleBudget | None = None,
     threads: int = 1,
     progress: Progress = silent,
-    run: Executor | None = None,
+    run: Executor = HERE,
 ) -> FoundSchedule:
     """The best schedule of `episode_length` mechanisms; `start` holds the constants to begin at, the best of each format."""
     budget = ScheduleBudget() if budget is None else budget

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import AuctionConfig
-from edgeworth.executor.execution import Executor
+from edgeworth.executor.execution import HERE, Executor
 from edgeworth.executor.tasks import Task
 from edgeworth.games.auction.action import CHOICES, FIELDS, HIGHEST, NUMBERS, random_mechanisms
 from edgeworth.games.auction.batch import MarketBatch, Rows
@@ -104,24 +104,19 @@ def mean_scores(designs: Rows, config: AuctionConfig, markets: int, seed: int, t
 class Contest:
     """Rounds of comparison: all designs of a round are scored on the same markets, every round on others.
 
-    With an executor a round is cut into tasks of some designs each, whatever the number of workers.
+    A round is cut into tasks of some designs each, whatever the number of workers.
     """
 
-    def __init__(
-        self, config: AuctionConfig, seed: int, threads: int, rounds: int, progress: Progress, run: Executor | None = None
-    ) -> None:
+    def __init__(self, config: AuctionConfig, seed: int, threads: int, rounds: int, progress: Progress, run: Executor = HERE) -> None:
         self.config, self.threads, self.rounds, self.progress, self.run = config, threads, rounds, progress, run
         self.next_seed, self.done = seed + FIRST_ROUND, 0
 
     def scores(self, designs: Rows, markets: int, what: str) -> NDArray[np.float64]:
         """The scores of a round, shape (designs, markets)."""
-        if self.run is None:
-            scores = mean_scores(designs, self.config, markets, self.next_seed, self.threads)
-        else:
-            size = max(1, TASK_MARKETS // markets)
-            some = (designs[begin : begin + size] for begin in range(0, len(designs), size))
-            tasks = [Task(str(n), mean_scores, (part, self.config, markets, self.next_seed, self.threads)) for n, part in enumerate(some)]
-            scores = np.concatenate(self.run(tasks).whole())
+        size = max(1, TASK_MARKETS // markets)
+        some = (designs[begin : begin + size] for begin in range(0, len(designs), size))
+        tasks = [Task(str(n), mean_scores, (part, self.config, markets, self.next_seed, self.threads)) for n, part in enumerate(some)]
+        scores = np.concatenate(self.run(tasks).whole())
         self.next_seed += ROUND_WIDTH
         self.done += 1
         self.progress(what, self.done, self.rounds)
@@ -151,7 +146,7 @@ def search_mechanism(
     threads: int = 1,
     progress: Progress = silent,
     start: Rows | None = None,
-    run: Executor | None = None,
+    run: Executor = HERE,
 ) -> Found:
     """The best constant mechanisms for a population that is known, one per format.
 

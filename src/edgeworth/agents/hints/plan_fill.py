@@ -109,7 +109,7 @@ def fill(
         settings, gpus = provider.__getstate__(), gpus_for(provider.client_options)
         tasks = [Task(f"hints {n}", ask_apart, (settings, *part), asks=True, gpus=gpus) for n, part in enumerate(parts)]
         counted = run(tasks, progress).whole()
-        _keep_replies(provider, counted)
+        keep_replies(provider, counted)
     total = {name: sum(part[name] for part in counted) for name in ("hints", "prompts", "calls", "rejected", "beyond")}
     return Filled(len(sides), len(games), **total)
 
@@ -154,7 +154,7 @@ def ask_apart(settings: dict[str, Any], game: BargainingConfig, sides: NDArray[n
     return {**found, "replies": replies}
 
 
-def _keep_replies(provider: LanguageModelHints, counted: Sequence[Mapping[str, Any]]) -> None:
+def keep_replies(provider: LanguageModelHints, counted: Sequence[Mapping[str, Any]]) -> None:
     """Put replies that came back from other machines into the cache."""
     if provider.cache is not None:
         store = ReplyStore(provider.cache)
