@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +20,7 @@ import psycopg
 import pytest
 from benchmarks.server_process import free_port
 
-from running_servers import Server, served
+from running_servers import Server, read_to_the_end, served
 
 AS_PROCESS_ONE = """
 import os, pathlib, signal, subprocess, sys, time
@@ -77,6 +79,22 @@ def test_workers_are_replaced_on_sighup_without_refusing_a_request(tmp_path: Pat
             asking.result(60.0)
         assert set(answers) == {200} and len(before) == 2
         assert server.stop() == 0
+
+
+def test_a_worker_that_leaves_answers_the_connections_that_it_has_accepted(tmp_path: Path) -> None:
+    with served(tmp_path, "--workers", "2") as server:
+        port = int(server.address().rpartition(":")[2])
+        wait_for(lambda: len([line for line in list(server.log) if "Application startup complete" in line]) == 2)
+        with contextlib.ExitStack() as stack:
+            lines = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30.0)) for _ in range(20)]
+            time.sleep(0.5)  # all are accepted, by one worker or the other
+            for event in events(server, "worker_started"):
+                os.kill(int(str(event["pid"])), signal.SIGTERM)
+            time.sleep(0.2)
+            for line in lines:
+                line.sendall(b"GET /sessions HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+            answers = [read_to_the_end(line).lower() for line in lines]  # and the connections are closed
+        assert all(answer.startswith(b"http/1.1 200") and b"connection: close" in answer for answer in answers)
 
 
 def test_a_worker_waits_for_its_database_while_the_other_serves(tmp_path: Path, postgres_url: str, postgres_server_url: str) -> None:

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from types import FrameType
 
+import uvicorn
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
@@ -48,6 +49,9 @@ from edgeworth.server.store import Store
 from edgeworth.server.training import Training
 
 Hook = Callable[[], Awaitable[None]]
+
+LAST_REQUEST_SECONDS = 1.0
+"""How long one of several workers that leaves waits for the first request of connections that it has accepted."""
 
 
 @dataclass
@@ -94,12 +98,12 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     add_openenv(app, sessions, settings)
     add_exception_handlers(app)
     app.state.tokens = tokens = KnownTokens(settings)
-    _add_middleware(app, settings, metrics, tokens)
+    _add_middleware(app, settings, metrics, tokens, running)
     running.on_hangup = tokens.reread
     return app
 
 
-def _add_middleware(app: FastAPI, settings: ServerSettings, metrics: Metrics, tokens: KnownTokens) -> None:
+def _add_middleware(app: FastAPI, settings: ServerSettings, metrics: Metrics, tokens: KnownTokens, running: Running) -> None:
     """Add the middleware, from the inside out."""
     app.add_middleware(Guard, limits=settings.limits)
     app.add_middleware(Access, settings=settings, tokens=tokens)
@@ -110,7 +114,7 @@ def _add_middleware(app: FastAPI, settings: ServerSettings, metrics: Metrics, to
             allow_methods=("GET", "POST", "DELETE"),
             allow_headers=("authorization", "content-type"),
         )
-    app.add_middleware(Monitor, metrics=metrics, log_requests=settings.log_requests)
+    app.add_middleware(Monitor, metrics=metrics, log_requests=settings.log_requests, leaving=lambda: running.draining)
 
 
 def _lifespan(
@@ -125,7 +129,7 @@ def _lifespan(
         for start in running.starts:
             await start()
         sweeper = asyncio.create_task(_sweep(settings, sessions, metrics, readiness))
-        _drain_on_sigterm(running, settings.drain_seconds)
+        _drain_on_sigterm(running, settings.drain_seconds, LAST_REQUEST_SECONDS if settings.workers > 1 else 0.0)
         _call_on_sighup(running.on_hangup)
         UVICORN.addFilter(metrics.filter)
         gc.freeze()  # a garbage collection that scans everything loaded until now would pause all requests
@@ -143,20 +147,29 @@ def _lifespan(
     return lifespan
 
 
-def _drain_on_sigterm(running: Running, seconds: float) -> None:
-    """On SIGTERM, answer /ready with 503 for so long before the server's own handler stops it.
+def _drain_on_sigterm(running: Running, seconds: float, last_request: float) -> None:
+    """On SIGTERM, answer /ready with 503 for `seconds`, accept no connection for `last_request` more, then stop by uvicorn's own handler.
 
-    Another SIGTERM changes nothing: a worker gets two where one is sent to the whole process group. SIGINT stops at once.
+    Uvicorn closes connections that have sent no request yet, so that a client whose connection has just been accepted would be cut
+    off although other workers serve. Another SIGTERM changes nothing: a worker gets two where one is sent to the whole process group.
+    SIGINT stops at once.
     """
     before = signal.getsignal(signal.SIGTERM)
-    if seconds <= 0 or not callable(before) or threading.current_thread() is not threading.main_thread():
+    if seconds + last_request <= 0 or not callable(before) or threading.current_thread() is not threading.main_thread():
         return
     loop, stop = asyncio.get_running_loop(), before
+    server = getattr(before, "__self__", None)
 
     def drain(sig: int, frame: FrameType | None) -> None:
         if not running.draining:
             running.draining = True
-            loop.call_soon_threadsafe(loop.call_later, seconds, stop, sig, frame)
+            loop.call_soon_threadsafe(loop.call_later, seconds, leave, sig, frame)
+
+    def leave(sig: int, frame: FrameType | None) -> None:
+        if last_request and isinstance(server, uvicorn.Server):
+            for listener in server.servers:
+                listener.close()
+        loop.call_later(last_request, stop, sig, frame)
 
     signal.signal(signal.SIGTERM, drain)
 

@@ -218,10 +218,13 @@ def forget_dead_workers(folder: Path) -> None:
 
 
 class Monitor:
-    """The outermost middleware: a request's id, its line in the log, its counts, and the answer to a fault."""
+    """The outermost middleware: a request's id, its line in the log, its counts, and the answer to a fault.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, log_requests: bool) -> None:
-        self.app, self.metrics, self.log_requests = app, metrics, log_requests
+    While the server is `leaving`, every answer closes its connection, so that clients ask another worker next.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, log_requests: bool, leaving: Callable[[], bool]) -> None:
+        self.app, self.metrics, self.log_requests, self.leaving = app, metrics, log_requests, leaving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -237,7 +240,8 @@ class Monitor:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", request_id.encode())]}
+                closing = [(b"connection", b"close")] if self.leaving() else []
+                message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", request_id.encode()), *closing]}
             await send(message)
 
         try:
