@@ -17,13 +17,16 @@ from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.cli import app
 from edgeworth.config import config_folder
 from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.evaluation.exact import exact_ends
 from edgeworth.evaluation.memory_figures import draw_memory, memory_finding, upper_bound
 from edgeworth.evaluation.partner_yardstick import share_against
-from edgeworth.evaluation.statistics import over_seeds
+from edgeworth.evaluation.statistics import exactly, over_seeds
 from edgeworth.evaluation.study import Study, checkpoint_of, game_of_cell, load_study, run_folder, steps_made, train_one
 from edgeworth.evaluation.study_cells import Cell
 from edgeworth.evaluation.study_report import play_one, run_study
 from edgeworth.evaluation.study_tables import read_tables
+from edgeworth.evaluation.training_figures import draw_study
+from edgeworth.evaluation.whole_population import play_population
 from edgeworth.executor.execution import executor
 from edgeworth.runlog import read_history
 
@@ -175,6 +178,27 @@ def test_the_command_trains_compares_and_draws(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "r.json").read_text())["training_seeds"] == [0, 1]
     wrong = CliRunner().invoke(app, ["study", "negotiator"])
     assert isinstance(wrong.exception, UnknownName) and "negotiators" in str(wrong.exception)
+
+
+def test_an_exact_study_plays_agents_and_yardsticks_over_every_context(tmp_path: Path) -> None:
+    cell = Cell(
+        "Lewis", "ppo_config.yaml", {**SMALL, "env": {"scenario": "lewis", "max_turns": 3}, "hints": {"mode": "bayes"}}, below_bayes=1.0
+    )
+    result = run_study(Study("a trial", (cell,), seeds=(3, 4), exact=True, play_with=("none",)), tmp_path)
+    json.dumps(result)
+    (row,) = result["cells"]
+    game = game_of_cell(cell)
+    ends = exact_ends(game)
+    assert result["exact"] and "episodes" not in result and row["yardsticks"] == ends.shares()
+    for run in row["seeds"]:
+        checkpoint = checkpoint_of(tmp_path, cell, run["seed"])
+        whole, without = play_population(game, Learned(checkpoint)), play_population(game, Learned(checkpoint, hint="none"))
+        assert run["share_of_maximum"] == exactly(whole.share_of_maximum, 2 * 5295).as_dict() and run["deal_rate"] == whole.deal_rate
+        assert run["played_with"] == {"none": without.share_of_maximum}
+        assert run["below_bayes"] == pytest.approx(ends.bayes - whole.share_of_maximum) and run["below_bayes"] > 0.0
+    assert row["targets"][0]["found"] == pytest.approx(np.mean([run["below_bayes"] for run in row["seeds"]]))
+    draw_study(result, tmp_path / "study.png")
+    assert (tmp_path / "study.png").stat().st_size > 10_000
 
 
 def test_agents_also_meet_the_partners_of_a_study_between_bounds(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from edgeworth.evaluation.learning_curves import Curve, learning_curves
 from edgeworth.evaluation.negotiators import play_ends
 from edgeworth.evaluation.self_play_report import Plan
 from edgeworth.evaluation.statistics import counted
-from edgeworth.evaluation.study import Study, load_study
+from edgeworth.evaluation.study import Study, extent_text, load_study
 from edgeworth.evaluation.study_report import run_study, write_bundled
 from edgeworth.evaluation.study_tables import RESULTS, write_tables
 from edgeworth.executor.execution import Failure, failure_text
@@ -48,7 +48,9 @@ def study_command(
     ] = None,
     seed: Annotated[list[int] | None, typer.Option(help="Training seed; repeat for several. Default: the study's.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Moves per run, fewer for a trial. Default: the study's.")] = None,
-    episodes: Annotated[int | None, typer.Option(min=10, help="Episodes that every trained agent plays. Default: the study's.")] = None,
+    episodes: Annotated[
+        int | None, typer.Option(min=10, help="Episodes that every trained agent plays, also in an exact study. Default: the study's.")
+    ] = None,
     yardstick_episodes: Annotated[
         int | None, typer.Option(min=10, help="How many of them blind Bayes (slow) plays. Default: the study's.")
     ] = None,
@@ -73,7 +75,8 @@ def study_command(
     """
     file = study_file(study)
     limits = {"steps": steps, "episodes": episodes, "yardstick_episodes": yardstick_episodes}
-    wanted = load_study(file, only or (), seeds=seed or None, **limits)
+    exact = None if episodes is yardstick_episodes is None else False
+    wanted = load_study(file, only or (), seeds=seed or None, exact=exact, **limits)
     folder = runs or Path("runs") / file.stem
     say(f"{counted(len(wanted.cells), 'cell')} × {counted(len(wanted.seeds), 'seed')} in {folder}.")
     with executed(engine, address, workers, folder / UNFINISHED, CORES) as run, progress() as task:
@@ -103,10 +106,10 @@ def study_file(name: str) -> Path:
 def _study_page(result: dict[str, Any], study: Study) -> Iterator[RenderableType]:
     compared = any("over_baseline" in cell for cell in result["cells"])
     rest = ["over baseline", *(f"with {hint}" for hint in study.play_with)] if compared else ["below Bayes", "deals", "target"]
-    found = table("agent", "share of maximum", "95 % over seeds", "blind Bayes", "seconds", *rest, title=study.about)
+    found = table("agent", "share of maximum", "95 % over seeds", "blind Bayes", "CPU seconds", *rest, title=study.about)
     for cell in result["cells"]:
         share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
-        seconds = sum(float(run["seconds"]) for run in cell["seeds"]) / len(cell["seeds"])
+        seconds = sum(float(run["cpu_seconds"]) for run in cell["seeds"]) / len(cell["seeds"])
         found.add_row(
             cell["name"],
             f"{share['value']:.4f}",
@@ -116,10 +119,11 @@ def _study_page(result: dict[str, Any], study: Study) -> Iterator[RenderableType
             *(_comparisons(cell, study) if compared else _standing(cell)),
         )
     yield found
-    yield (
-        f"[dim]{counted(len(result['training_seeds']), 'seed')}, {result['episodes']:,} episodes each; blind Bayes played the first"
-        f" {result['yardstick_episodes']:,}, on which the distance below it is measured. Seconds per run.[/]"
+    yield from (f"[dim]{cell['name']}: {cell['note']}[/]" for cell in result["cells"] if "note" in cell)
+    bayes = (
+        "" if study.exact else f" Blind Bayes played the first {result['yardstick_episodes']:,}, where the distance below it is measured."
     )
+    yield f"[dim]{counted(len(result['training_seeds']), 'seed')}, {extent_text(result)}.{bayes} CPU seconds per run.[/]"
 
 
 def _standing(cell: dict[str, Any]) -> list[str]:

@@ -36,7 +36,8 @@ def draw_sensitivity(result: dict[str, Any], path: Path) -> None:
         axes.set_ylim(len(fields) - 0.5, -0.5)
         axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
         axes.spines[:].set_visible(False)
-        words = f"{sensitivity_finding(result)} In each cell: the worst level of the field, others being best, and the change of mean R."
+        cells = "In each cell: the worst level of the field, others being best, and the change of mean R (grey: its interval has 0 in it)."
+        words = f"{sensitivity_finding(result)} {cells}"
         caption(figure, words, round(LETTERS_PER_INCH * width), fontsize=9.5, y=0.995, va="top")
 
 

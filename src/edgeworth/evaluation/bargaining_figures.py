@@ -144,29 +144,39 @@ def draw_tournament(result: dict[str, Any], path: Path) -> None:
     scenarios = [scenario for scenario in result["scenarios"] if scenario["scores"]]
     columns = 2 if len(scenarios) > 1 else 1
     lines, players = max(1, -(-len(scenarios) // columns)), len(result["negotiators"])
-    size = columns * (1.7 + 0.38 * (players + 3)), lines * (1.5 + 0.35 * players) + 0.6
-    with panels(path, lines, columns, size, {"rect": (0, 0, 1, 0.985), "w_pad": 2.0, "h_pad": 2.0}) as (figure, grid):
+    size = columns * (1.9 + 0.38 * (players + 3)), lines * (1.5 + 0.37 * players) + 1.2
+    with panels(path, lines, columns, size, {"rect": (0, 0.6 / size[1], 1, 1 - 0.3 / size[1]), "w_pad": 2.0, "h_pad": 2.0}) as (
+        figure,
+        grid,
+    ):
         for axes in grid.flat[len(scenarios) :]:
             axes.set_visible(False)
         for axes, scenario in zip(grid.flat, scenarios, strict=False):
-            _draw_scenario(axes, scenario)
-        caption(figure, tournament_finding(result), 75 * columns, fontsize=9.5)
+            _draw_scenario(axes, scenario, _one_order(result, scenario))
+        caption(figure, tournament_finding(result), 62 * columns, fontsize=12)
+        figure.text(0.01, 0.06 / size[1], wrapped(tournament_legend(result), 78 * columns), fontsize=9, va="bottom")
 
 
-def _draw_scenario(axes: Any, scenario: dict[str, Any]) -> None:
+def _one_order(result: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
+    """Who takes part in a scenario, in the order of the scores over all scenarios; those that have none of these come last."""
+    overall = [row["name"] for row in result["overall"]]
+    present = [row["name"] for row in scenario["scores"]]
+    return sorted(present, key=lambda name: overall.index(name) if name in overall else len(overall))
+
+
+def _draw_scenario(axes: Any, scenario: dict[str, Any], order: Sequence[str]) -> None:
     table, own = cross_table(scenario), own_partner_column(scenario)
-    order = list(table)
-    scores = {row["name"]: row["score"]["value"] for row in scenario["scores"]}
+    rows = {row["name"]: row for row in scenario["scores"]}
     places = [*range(len(order)), len(order) + GAP, len(order) + GAP + 1]
     for y, row in enumerate(order):
         for x, column in enumerate(order):
             _draw_cell(axes, x, y, table[row][column], outlined=row == column)
-        _draw_cell(axes, places[-2], y, scores[row], bold=True)
+        _draw_cell(axes, places[-2], y, rows[row]["score"]["value"], bold=True)
         _draw_cell(axes, places[-1], y, own.get(row))
-    labels = [f"{shown_ranks(row['ranks'])}  {row['name'][-NAME_LENGTH:]}" for row in scenario["scores"]]
-    axes.set_yticks(range(len(order)), labels, fontsize=7.5)
+    labels = [f"{name[-NAME_LENGTH:]}  {shown_ranks(rows[name]['ranks'])}" for name in order]
+    axes.set_yticks(range(len(order)), labels, fontsize=9)
     names = [name[-NAME_LENGTH:] for name in (*order, "score", f"({scenario['own_partner']})")]
-    axes.set_xticks(places, names, fontsize=7.5, rotation=40, ha="left", rotation_mode="anchor")
+    axes.set_xticks(places, names, fontsize=9, rotation=40, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.set_xlim(-0.55, places[-1] + 0.55)
@@ -174,7 +184,7 @@ def _draw_scenario(axes: Any, scenario: dict[str, Any]) -> None:
     axes.set_aspect("equal")
     axes.set_title(scenario["scenario"], fontsize=11, loc="left", fontweight="bold", pad=10)
     if scenario["absent"]:
-        axes.set_xlabel(f"does not take part: {', '.join(name[-NAME_LENGTH:] for name in scenario['absent'])}", fontsize=7.5, loc="left")
+        axes.set_xlabel(f"does not take part: {', '.join(name[-NAME_LENGTH:] for name in scenario['absent'])}", fontsize=9, loc="left")
         axes.xaxis.set_label_position("bottom")
     axes.spines[:].set_visible(False)
 
@@ -187,19 +197,23 @@ def _draw_cell(axes: Any, x: float, y: float, value: float | None, outlined: boo
     axes.add_patch(plt.Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, facecolor=colour, edgecolor=edge, lw=0.8, ls=line))
     text = "–" if value is None else f"{value:.2f}".removeprefix("0")
     ink = LIGHT if value is None else "white" if value > DARK else INK
-    axes.text(x, y, text, ha="center", va="center", fontsize=7.5, color=ink, fontweight="bold" if bold else "normal")
+    axes.text(x, y, text, ha="center", va="center", fontsize=9, color=ink, fontweight="bold" if bold else "normal")
 
 
 def tournament_finding(result: dict[str, Any]) -> str:
-    """What a cell is, how wide its interval is at most, and the best scores."""
+    """Who earns most."""
     rows = result["overall"] or (result["scenarios"][0]["scores"] if result["scenarios"] else [])
     where = "over all scenarios" if result["overall"] else f"in {result['scenarios'][0]['scenario']}"
+    first, *others = (f"{row['name']} {'earns ' * (n == 0)}{row['score']['value']:.3f}" for n, row in enumerate(rows[:3]))
+    return f"{first} of its maximum {where}, more than any other; next: {', '.join(others)}."
+
+
+def tournament_legend(result: dict[str, Any]) -> str:
+    """What cells, ranks and columns are, and how wide an interval is at most."""
     shares = [pair[name] for table in result["scenarios"] for pair in table["pairs"] for name in ("agent_share", "partner_share")]
     widest = max((Estimate.from_dict(share).half_width for share in shares), default=0.0)
-    best = ", ".join(f"{row['name']} {row['score']['value']:.3f}" for row in rows[:3])
     return (
-        f"What the row gets from the column, as a share of its maximum, mean of both seats; {result['episodes']:,} negotiations in each,"
-        f" intervals of one seat at most ±{widest:.2f}."
-        f" Best score {where}: {best}. Before a name: the ranks it may have (95 %). Outlined: with itself, in no score."
-        " Last column: with the scenario's own partner."
+        f"Cells: what the row gets from the column, as a share of its maximum, mean of both seats ({result['episodes']:,} negotiations in"
+        f" each, intervals of one seat at most ±{widest:.2f}). Outlined: with itself, in no score. Behind a name: the ranks it may have"
+        " in this scenario (95 %). In brackets: with the scenario's own partner, in no score."
     )

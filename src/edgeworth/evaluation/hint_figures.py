@@ -14,7 +14,7 @@ Row = dict[str, Any]
 # What hints are worth
 
 HINT_PANELS = {
-    "legality": ("share of hints asked for", [("legality", "hints given / asked for", "o", ACCENT)]),
+    "legality": ("hints given / requested", [("legality", "hints given / requested", "o", ACCENT)]),
     "the Bayes plan's move": (
         "share of hints; share of value",
         [("same_move", "same act and share", "o", ACCENT), ("value_kept", "value of the plan kept", "D", "white")],
@@ -44,9 +44,10 @@ def draw_hint_measures(result: dict[str, Any], path: Path) -> None:
         first.set_ylim(len(rows) - 0.5, -0.5)
         for row in rows:
             if row["adviser"] == "bayes":
-                last.axvline(row["share_of_maximum"]["value"], color=INK, lw=0.8, ls=":", zorder=0)
+                line = last.axvline(row["share_of_maximum"]["value"], color=INK, lw=0.8, ls=":", zorder=0)
+                comparison.plot([], [], color=line.get_color(), lw=0.8, ls=":", label="reward of the Bayes plan")
         caption(figure, hint_finding(result), 112)
-        figure.legend(*comparison.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower center", ncol=2)
+        figure.legend(*comparison.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower center", ncol=3)
 
 
 def _draw_hint_row(axes: Any, y: int, row: dict[str, Any], quantities: list[tuple[str, str, str, str]]) -> None:

@@ -3,7 +3,7 @@
 Where there is no hint, or it was rejected, the agent plays as `agree_first`: AGREE where it can, else ask for everything. All providers
 play the same seeds. Three questions are answered for each:
 
-- *Is it legal?* Hints given over hints asked for, and why the others were not.
+- *Is it legal?* Hints given over hints requested, and why the others were not.
 - *Is it what the plan says?* The Bayes plan is asked at the same moments: same act; same act and share; and `value_kept`, what the hinted
   moves are worth to an agent that keeps to the plan afterwards, over what the plan's own are (`plan_values.py`). Over the hints given.
 - *What does following it earn?* Σ reward / Σ maximum, and Σ reward over that of the plan followed on the same episodes.
@@ -46,7 +46,7 @@ BATCH = 256
 """Episodes played side by side, whose prompts are asked in one call."""
 CONTEXTS = ("all", "held_out")
 QUANTITY = (
-    "legality: hints given / asked for; same_act, same_move, value_kept: over the hints given, against the Bayes plan at the same moment;"
+    "legality: hints given / requested; same_act, same_move, value_kept: over the hints given, against the Bayes plan at the same moment;"
     " share_of_maximum: sum of rewards / sum of the agent's maxima, the hint followed at every move; over_bayes: sum of rewards / that of"
     " the Bayes plan on the same episodes; 95 % bootstrap intervals over episodes"
 )

@@ -27,7 +27,7 @@ def draw_memory(result: Row, path: Path) -> None:
                     _draw_agents(axes, cell, scale["partner"], y, number)
         name_rows(axes, [scale["partner"] for scale in scales], 28, 9)
         axes.set_ylim(len(scales) - 0.4, -0.6)
-        axes.set_xlabel("share of the agent's maximum (bar: upper bound; small dots: seeds)", fontsize=9)
+        axes.set_xlabel("share of the agent's maximum", fontsize=9)
         handles = {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         axes.legend(handles.values(), handles.keys(), frameon=False, fontsize=8.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         caption(figure, memory_finding(result), 100)
@@ -69,13 +69,15 @@ def memory_finding(result: Row) -> str:
 
 def _draw_scale(axes: Any, scale: Row, y: int) -> None:
     bound = upper_bound(scale)
-    axes.plot([bound, bound], [y - 0.32, y + 0.32], color=INK, lw=1.8)
+    axes.plot([bound, bound], [y - 0.32, y + 0.32], color=INK, lw=1.8, label="upper bound")
     axes.plot(belief_score(scale), y, "D", ms=6.5, color="white", mec=INK, ls="", label="belief agent", zorder=4)
 
 
 def _draw_agents(axes: Any, cell: Row, partner: str, y: int, number: int) -> None:
     label, (colour, marker, beside) = list(OF_THE_STUDY.items())[number]
     found, at = cell["against"][partner], y + beside
-    axes.plot([run["against"][partner] for run in cell["seeds"]], [at] * len(cell["seeds"]), ".", ms=4, color=LIGHT, zorder=2)
+    axes.plot(
+        [run["against"][partner] for run in cell["seeds"]], [at] * len(cell["seeds"]), ".", ms=4, color=LIGHT, zorder=2, label="a seed"
+    )
     point(axes, found, at, colour, marker, label=label, zorder=3)
     axes.text(found["value"], at - 0.1, f"{found['value']:.3f}", fontsize=7.5, ha="center", va="bottom")

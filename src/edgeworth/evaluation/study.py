@@ -43,6 +43,8 @@ class Study:
     yardstick_episodes: int = 3_000
     evaluation_seed: int = 1_000_000
     """The first seed of the episodes that are played."""
+    exact: bool = False
+    """Whether every context that a game can draw is played instead of episodes, by agents and yardsticks alike."""
     steps: int | None = None
     """Moves per run, instead of those in the settings: for a trial."""
     baseline: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +71,17 @@ class Study:
             if provider not in catalog.HINTS:
                 raise UnknownName("hint provider", provider, catalog.HINTS)
 
+    def extent(self) -> dict[str, Any]:
+        """On what the agents are played, for a result."""
+        if self.exact:
+            return {"exact": True}
+        last = self.evaluation_seed + self.episodes - 1
+        return {
+            "episodes": self.episodes,
+            "yardstick_episodes": min(self.episodes, self.yardstick_episodes),
+            "evaluation_seeds": f"{self.evaluation_seed} to {last}",
+        }
+
     def searched(self) -> tuple[Search, Cell]:
         """The search and the cell that it is about."""
         if self.search is None:
@@ -86,6 +99,11 @@ class Study:
             if other is not cell and self.baseline.items() <= other.values.items() <= like.items():
                 return other
         return None
+
+
+def extent_text(result: Mapping[str, Any]) -> str:
+    """On what the agents of a study were played, in words."""
+    return "every context of their games" if result.get("exact") else f"{result['episodes']:,} episodes each"
 
 
 def load_study(path: Path, only: Sequence[str] = (), **changes: Any) -> Study:

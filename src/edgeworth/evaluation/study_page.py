@@ -15,6 +15,7 @@ from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.aggregates import STATISTICS, ByGame, aggregate, probability_of_improvement
 from edgeworth.evaluation.figures import ACCENT, INK, caption, name_rows, panels, point
 from edgeworth.evaluation.statistics import Estimate, as_json, over_seeds
+from edgeworth.evaluation.study import extent_text
 from edgeworth.files import write_whole
 
 FIGURE = "report.png"
@@ -74,7 +75,8 @@ def _parts(about: Mapping[str, Any], runs: Sequence[Row], found: Mapping[str, An
         methods.append([row["method"], *(_shown(row[name]) for name in names), _shown(row["best beats it"])])
         games.append([row["method"], *(_shown(row["games"].get(game)) for game in games[0][1:])])
     failures = [["run", "reason", "log"], *([f["name"], f["reason"], f["log"] or ""] for f in about.get("failures", ()))]
-    played = f"{about['episodes']:,} episodes each (seeds {about['evaluation_seeds']})"
+    seeds = "" if about.get("exact") else f" (seeds {about['evaluation_seeds']})"
+    played = extent_text(about) + seeds
     versions = ", ".join(f"{name} {about['written_by'][name]}" for name in ("edgeworth", "revision", "python", "numpy"))
     return [
         ("title", f"Study: {about['study']}"),

@@ -1,7 +1,7 @@
 """The report of a study: its agents played on the same episodes, put side by side, and compared with their baselines.
 
 The likeliest moves of the last checkpoint are played. Means over the few training seeds come with a t interval over seeds, single seeds
-with a bootstrap interval over episodes.
+with a bootstrap interval over episodes. An exact study plays every context of its games instead, agents and yardsticks alike.
 
 The baseline of a cell differs from it only in the values that the study names, such as no hints. Differences pair runs of the same training
 seed. How quickly a cell learns is measured by the moves until its learning curve, a running mean, first reaches 95 % of what the
@@ -20,12 +20,14 @@ from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.config import BargainingConfig
 from edgeworth.evaluation.episodes import Episodes, play_episodes
+from edgeworth.evaluation.exact import exact_ends
 from edgeworth.evaluation.learning_curves import final_score, learning_curves, moves_to_reach
 from edgeworth.evaluation.negotiators import play_ends
 from edgeworth.evaluation.partner_yardstick import partner_yardstick, share_against
-from edgeworth.evaluation.statistics import mean, over_seeds, ratio, within_one
+from edgeworth.evaluation.statistics import exactly, mean, over_seeds, ratio, within_one
 from edgeworth.evaluation.study import Study, checkpoint_of, game_of_cell, run_folder, run_name, tasks_of, train_all, training_facts
 from edgeworth.evaluation.study_cells import Cell
+from edgeworth.evaluation.whole_population import ExactPlay, play_population
 from edgeworth.executor.execution import HERE, Executor
 from edgeworth.executor.tasks import Task
 from edgeworth.progress import Progress, silent
@@ -33,7 +35,7 @@ from edgeworth.runlog import Checkpoint, read_checkpoint, read_history, write_ch
 
 QUANTITY = (
     "share_of_maximum: sum of rewards / sum of the agent's maxima, likeliest moves of the last checkpoint; below_bayes: that of the"
-    " blind Bayes plan less that of the agent, on the first episodes; means over seeds with 95 % t intervals over seeds"
+    " blind Bayes plan less that of the agent, on what both played; means over seeds with 95 % t intervals over seeds"
 )
 CURVE_POINTS = 40
 REACHED_AT = 0.95
@@ -51,13 +53,22 @@ def play_one(study: Study, cell: Cell, seed: int, runs: Path, hint: str | None =
         agent.close()
 
 
+def play_whole(cell: Cell, seed: int, runs: Path, hint: str | None = None) -> ExactPlay:
+    """Play the trained agent over every context of its game, with the hints it learnt with or with others."""
+    agent = Learned(checkpoint_of(runs, cell, seed), hint=hint)
+    try:
+        return play_population(game_of_cell(cell), agent)
+    finally:
+        agent.close()
+
+
 def run_study(study: Study, runs: Path, run: Executor = HERE, progress: Progress = silent) -> dict[str, Any]:
     """Train, play and compare; a dictionary for JSON. Runs that failed are left out of the means and listed with their reasons."""
     failures = list(train_all(study, runs, run, progress))
     lost = {failure.name for failure in failures}
     jobs = [(cell, seed) for cell in study.cells for seed in study.seeds if run_name(cell, seed) not in lost]
     games = {repr(game): game for game in map(game_of_cell, study.cells)}
-    head = min(study.episodes, study.yardstick_episodes)
+    head = None if study.exact else min(study.episodes, study.yardstick_episodes)
     scales = [Task(f"yardsticks: {key}", play_scale, (game, head, study.evaluation_seed)) for key, game in games.items()]
     possible = {name: game_of_cell(study.cells[0], name) for name in study.partners}
     bounds = [Task(f"bounds: {name}", partner_yardstick, ("", game, study.own_sides, 0)) for name, game in possible.items()]
@@ -75,37 +86,54 @@ def run_study(study: Study, runs: Path, run: Executor = HERE, progress: Progress
         "about": study.about,
         "quantity": QUANTITY,
         "training_seeds": list(study.seeds),
-        "episodes": study.episodes,
-        "yardstick_episodes": head,
-        "evaluation_seeds": f"{study.evaluation_seed} to {study.evaluation_seed + study.episodes - 1}",
+        **study.extent(),
         **({"scales": [found for task in bounds if (found := played.values.get(task.name))]} if bounds else {}),
         "cells": rows,
         **({"failures": [failure.as_dict() for failure in failures]} if failures else {}),
     }
 
 
-def play_scale(game: BargainingConfig, episodes: int, seed: int) -> dict[str, Any]:
-    """The shares of both ends of a game's scale, and what the upper one earned on these episodes."""
+def play_scale(game: BargainingConfig, episodes: int | None, seed: int) -> dict[str, Any]:
+    """The shares of both ends of a game's scale, and what the upper one earned on these episodes, or on average over every context."""
+    if episodes is None:
+        whole = exact_ends(game)
+        return {"shares": whole.shares(), "bayes_reward": whole.bayes, "note": whole.note}
     ends = play_ends(game, episodes, seed)
-    return {"shares": ends.shares(), "bayes_reward": None if ends.bayes is None else ends.bayes.reward.sum()}
+    return {"shares": ends.shares(), "bayes_reward": None if ends.bayes is None else ends.bayes.reward.sum(), "note": ends.note}
 
 
 def measure_run(study: Study, cell: Cell, seed: int, runs: Path) -> Row:
-    """The numbers of one run; `first` has the sums of rewards and maxima over the episodes that the yardsticks play too."""
-    episodes = play_one(study, cell, seed, runs)
-    head = episodes.first(study.yardstick_episodes)
+    """The numbers of one run."""
     others = study.play_with if cell.settings(seed).hints.given else ()
-    instead = {hint: play_one(study, cell, seed, runs, hint) for hint in others}
+    instead = {hint: measure_play(study, cell, seed, runs, hint)["share_of_maximum"]["value"] for hint in others}
     return {
         "seed": seed,
+        **measure_play(study, cell, seed, runs),
+        **({"played_with": instead} if instead else {}),
+        **({"against": meet_partners(study, cell, seed, runs)} if study.partners else {}),
+        **training_facts(run_folder(runs, cell, seed)),
+    }
+
+
+def measure_play(study: Study, cell: Cell, seed: int, runs: Path, hint: str | None = None) -> Row:
+    """How an agent plays; `first` has its rewards and maxima on what the yardsticks play too."""
+    if study.exact:
+        whole = play_whole(cell, seed, runs, hint)
+        return {
+            "share_of_maximum": exactly(whole.share_of_maximum, whole.negotiations).as_dict(),
+            "reward": exactly(whole.reward, whole.negotiations).as_dict(),
+            "first": [whole.share_of_maximum, 1.0],
+            "deal_rate": whole.deal_rate,
+            "length": whole.length,
+        }
+    episodes = play_one(study, cell, seed, runs, hint)
+    head = episodes.first(study.yardstick_episodes)
+    return {
         "share_of_maximum": ratio(episodes.reward, episodes.maximum).as_dict(),
         "reward": mean(episodes.reward).as_dict(),
         "first": [head.reward.sum(), head.maximum.sum()],
         "deal_rate": float(episodes.agreed.mean()),
         "length": float(episodes.turns.mean()),
-        **({"played_with": {hint: other.share for hint, other in instead.items()}} if instead else {}),
-        **({"against": meet_partners(study, cell, seed, runs)} if study.partners else {}),
-        **training_facts(run_folder(runs, cell, seed)),
     }
 
 
@@ -135,6 +163,7 @@ def measure_cell(study: Study, cell: Cell, measured: list[Row], folders: list[Pa
         "length": over_seeds([row["length"] for row in seeds]).as_dict(),
         **_against(study, seeds),
         "yardsticks": scale["shares"],
+        **({"note": scale["note"]} if scale["note"] else {}),
         "seeds": seeds,
         "targets": [],
         "curve": curve_of(folders),
@@ -245,9 +274,8 @@ def write_bundled(study: Study, runs: Path, result: Mapping[str, Any], bundle: P
             "command": command,
             "seed": seed,
             "moves": row["moves"],
-            "seconds": first["seconds"],
-            "episodes": result["episodes"],
-            "evaluation_seeds": result["evaluation_seeds"],
+            "cpu_seconds": first["cpu_seconds"],
+            **study.extent(),
             "share_of_maximum": first["share_of_maximum"],
             "below_bayes": first["below_bayes"],
             "yardsticks": row["yardsticks"],

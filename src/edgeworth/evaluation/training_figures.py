@@ -8,9 +8,24 @@ from typing import Any
 
 from edgeworth.evaluation.bargaining_figures import yardsticks
 from edgeworth.evaluation.designer_histories import PANELS, Panel, designer_history, headline, negotiates, series
-from edgeworth.evaluation.figures import ACCENT, DOTTED, GREEN, INK, LIGHT, RUST, band, caption, name_rows, panels, point, spread
+from edgeworth.evaluation.figures import (
+    ACCENT,
+    DOTTED,
+    GREEN,
+    INK,
+    LIGHT,
+    RUST,
+    band,
+    caption,
+    legend_below,
+    name_rows,
+    panels,
+    point,
+    spread,
+)
 from edgeworth.evaluation.learning_curves import learning_curves, running_mean
 from edgeworth.evaluation.statistics import counted
+from edgeworth.evaluation.study import extent_text
 
 Row = dict[str, Any]
 
@@ -101,13 +116,24 @@ def draw_run(folder: Path, path: Path) -> None:
 # Studies
 
 
+STUDY_MARKS: tuple[Row, ...] = (
+    {"marker": "o", "ms": 5, "color": ACCENT, "lw": 1.4, "label": "mean of the seeds, 95 % interval"},
+    {"marker": "o", "ms": 3, "color": LIGHT, "ls": "", "label": "a seed"},
+    {"marker": "|", "ms": 13, "mew": 1.6, "color": INK, "ls": "", "label": "blind Bayes"},
+    {"color": INK, "lw": 1, "ls": ":", "label": "target"},
+    {"color": LIGHT, "lw": 7, "alpha": 0.5, "label": "from the lowest to the highest seed"},
+)
+
+
 def draw_study(result: Row, path: Path) -> None:
     """Left: share of the maximum with all seeds, its interval and blind Bayes. Right: the share of blind Bayes against moves."""
     cells = result["cells"]
-    with panels(path, 1, 2, (11.4, 2.2 + 0.48 * len(cells)), width_ratios=(1.15, 1.0)) as (figure, grid):
+    height = 2.4 + 0.48 * len(cells)
+    with panels(path, 1, 2, (11.4, height), {"rect": (0, 0.3 / height, 1, 1)}, width_ratios=(1.15, 1.0)) as (figure, grid):
         _draw_cell_scores(grid[0][0], cells)
         _draw_cell_curves(grid[0][1], cells)
-        caption(figure, f"{study_finding(cells)} {len(result['training_seeds'])} seeds, {result['episodes']:,} episodes each.")
+        caption(figure, f"{study_finding(cells)} {counted(len(result['training_seeds']), 'seed')}, {extent_text(result)}.")
+        legend_below(figure, height, STUDY_MARKS)
 
 
 def study_finding(cells: Sequence[Row]) -> str:
@@ -125,7 +151,7 @@ def _draw_cell_scores(axes: Any, cells: Sequence[Row]) -> None:
     for y, cell in enumerate(cells):
         share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
         if bayes is not None:
-            axes.plot([bayes, bayes], [y - 0.28, y + 0.28], color=INK, lw=1.6, label="blind Bayes" if y == 0 else None)
+            axes.plot([bayes, bayes], [y - 0.28, y + 0.28], color=INK, lw=1.6)
         for target in cell["targets"]:
             if target["name"] == "share_of_maximum":
                 axes.plot([target["target"]] * 2, [y - 0.22, y + 0.22], color=INK, lw=1, ls=":")
@@ -134,7 +160,7 @@ def _draw_cell_scores(axes: Any, cells: Sequence[Row]) -> None:
         axes.text(share["value"], y - 0.34, f"{share['value']:.3f}", fontsize=8, ha="center", va="bottom")
     name_rows(axes, [cell["name"] for cell in cells], 28, 8.5)
     axes.set_ylim(len(cells) - 0.4, -0.7)
-    axes.set_xlabel("share of the agent's maximum (bar: blind Bayes; dotted: target; small dots: seeds)", fontsize=8.5)
+    axes.set_xlabel("share of the agent's maximum", fontsize=8.5)
 
 
 def _draw_cell_curves(axes: Any, cells: Sequence[Row]) -> None:
@@ -204,7 +230,7 @@ def _draw_kinds(
         for x, name in enumerate(labels):
             number, at = number_of(found, name), x + offset
             seeds = [number_of(seed, name)["value"] for seed in found["seeds"]]
-            axes.plot([at] * len(seeds), seeds, "_", ms=11, color=LIGHT, zorder=1)
+            axes.plot([at] * len(seeds), seeds, "_", ms=11, color=LIGHT, zorder=1, label="a seed" if x == 0 and kind == "naive" else None)
             label = f"self-play, {kind}" if x == 0 else None
             axes.errorbar(at, number["value"], yerr=spread(number), fmt=marker, ms=5, color=colour, capsize=3, label=label, zorder=2)
             axes.annotate(format(number["value"], digits), (at, number["value"]), (beside, 0), ha=align, va="center", **text)
@@ -218,16 +244,12 @@ def _draw_kinds(
 
 
 def self_play_finding(result: Row) -> str:
-    """What both roles earn, and how far they can be exploited, with a pool and without."""
-    words = []
-    for row in result["games"]:
-        pool, naive = (
-            {name: row["kinds"][kind][name]["value"] for name in ("opener_share", "responder_share", "exploitability_trained")}
-            for kind in ("pool", "naive")
-        )
-        words.append(
-            f"{row['game']}: who opens earns {pool['opener_share']:.2f} of its maximum and who answers {pool['responder_share']:.2f}"
-            f" (naive {naive['opener_share']:.2f} and {naive['responder_share']:.2f}); a trained response gains"
-            f" {pool['exploitability_trained']:.3f} (naive {naive['exploitability_trained']:.3f})"
-        )
-    return f"{'; '.join(words)}. {len(result['training_seeds'])} seeds, {result['episodes']:,} episodes; 95 % intervals over seeds."
+    """What trained responses gain against the agents of the first game, and against the reference where that was measured."""
+    game, reference = result["games"][0], result["reference"]
+    gains = {kind: game["kinds"][kind]["exploitability_trained"]["value"] for kind in KINDS}
+    words = (
+        f"In {game['game']}, a trained response gains {gains['pool']:.3f} against self-play with a pool, {gains['naive']:.3f} without one"
+    )
+    if reference["game"] == game["game"]:
+        words += f", and {reference['exploitability_trained']['value']:.3f} against the expert"
+    return f"{words}. {counted(len(result['training_seeds']), 'seed')}; 95 % intervals over seeds."
