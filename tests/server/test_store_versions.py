@@ -82,15 +82,18 @@ def test_a_server_does_not_start_on_a_newer_store(tmp_path: Path) -> None:
         assert "version 99" in (said := server.said()) and "Traceback" not in said
 
 
+LOG_OF_BAD = "WHERE generation = (SELECT generation FROM edgeworth_openings WHERE id = 'bad')"
 HARM = {
     "no JSON": ("UPDATE edgeworth_openings SET opening = '{' WHERE id = 'bad'", False),
     "no opening": ("UPDATE edgeworth_openings SET opening = '[1]' WHERE id = 'bad'", False),
     "no such game": ("""UPDATE edgeworth_openings SET opening = '{"game": "go", "seed": 1, "options": {}}' WHERE id = 'bad'""", False),
     "no seed": ("""UPDATE edgeworth_openings SET opening = '{"game": "auction", "options": {}}' WHERE id = 'bad'""", False),
-    "log without JSON": (
-        "UPDATE edgeworth_log SET action = '{' WHERE generation = (SELECT generation FROM edgeworth_openings WHERE id = 'bad')",
-        True,
-    ),
+    "no UTF-8": ("UPDATE edgeworth_openings SET opening = CAST(x'7bff' AS TEXT) WHERE id = 'bad'", False),
+    "no text": ("UPDATE edgeworth_openings SET opening = x'7bff' WHERE id = 'bad'", False),
+    "log without JSON": (f"UPDATE edgeworth_log SET action = '{{' {LOG_OF_BAD}", True),
+    "log without UTF-8": (f"UPDATE edgeworth_log SET action = CAST(x'7bff' AS TEXT) {LOG_OF_BAD}", True),
+    "log without text": (f"UPDATE edgeworth_log SET action = x'7bff' {LOG_OF_BAD}", True),
+    "log with a gap": (f"UPDATE edgeworth_log SET number = 1 {LOG_OF_BAD}", True),
 }
 """What is done to a session, and whether its opening can still be read."""
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
+from edgeworth.server import clock, serving
 from edgeworth.server.app import create_app
 from edgeworth.server.live import GAMES, Live, open_live
+from edgeworth.server.monitoring import METRICS_FOLDER
 from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.sessions import SWEEP_PAUSE_SECONDS, Sessions
 from edgeworth.server.settings import SessionLimits
@@ -77,13 +81,34 @@ def test_a_clock_that_jumps_a_day_deletes_nothing(tmp_path: Path, monkeypatch: p
     sessions = Sessions(store, SessionLimits(idle_seconds=3_600.0))
 
     async def sweep() -> int:
-        await sessions.open("local", "auction", {}, 1, "used")
+        await sessions.open("local", "auction", {}, 1, "before")
         monkeypatch.setattr("time.time", lambda: now() + jump)
+        await sessions.open("local", "auction", {}, 1, "later")
+        await sessions.step("local", "before", MECHANISM)
         return await sessions.expire()
 
     assert asyncio.run(sweep()) == 1  # the other session, which really is old
-    assert [session.id for session in store.owned("local")] == ["used"]
+    assert [session.id for session in store.owned("local")] == ["before", "later"]
     store.close()
+
+
+def test_a_worker_that_replaces_another_goes_by_the_clock_of_its_supervisor(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = []
+
+    class Supervisor:
+        processes = ()
+
+        def __init__(self, *_: object) -> None: ...
+
+        def run(self) -> None:
+            script = "from edgeworth.server.clock import BOOT; print(repr(BOOT))"
+            said.append(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+
+    for variable in (METRICS_FOLDER, clock.VARIABLE):
+        monkeypatch.delenv(variable, raising=False)  # and afterwards as before
+    monkeypatch.setattr(serving, "Multiprocess", Supervisor)
+    serving._supervise(None, None)  # type: ignore[arg-type]
+    assert float(said[0]) == clock.BOOT
 
 
 def test_a_sweep_that_fails_does_not_end_the_sweeping(tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ EXPECTED = "sqlite:///folder/file.sqlite or postgresql://user:password@host/data
 TABLES_LOCK = 0x45444745
 """The number under which PostgreSQL lets one worker at a time make the tables."""
 
+READABLE = functools.partial(str, encoding="utf-8", errors="backslashreplace")
+"""Reads SQLite's text. Where that is damaged and not UTF-8 it is no JSON, but whoever lists or deletes sessions can read the row."""
 PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 
@@ -189,6 +191,7 @@ def _sqlite_engine(url: URL, power: bool, **pool: Any) -> Engine:
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver begins no transactions by itself
+        connection.text_factory = READABLE
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file, and of one that is rebuilt
         connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BETWEEN_CHECKPOINTS}")

@@ -24,6 +24,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from edgeworth.errors import EdgeworthError
+from edgeworth.server import clock
 from edgeworth.server.database import Database, StoreUnavailable
 from edgeworth.server.monitoring import METRICS_FOLDER, note, set_up_log
 from edgeworth.server.refusals import Refused
@@ -161,7 +162,7 @@ def _check_store(url: str) -> None:
 def _supervise(config: uvicorn.Config, listening: socket.socket) -> None:
     """Run several workers that share their metrics in a folder."""
     with tempfile.TemporaryDirectory(prefix="edgeworth-metrics-", ignore_cleanup_errors=True) as folder:
-        os.environ[METRICS_FOLDER] = folder
+        os.environ[METRICS_FOLDER], os.environ[clock.VARIABLE] = folder, repr(clock.BOOT)
         supervisor = Multiprocess(config, [listening])
         supervisor.run()
     if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -18,15 +17,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-import orjson
-
 from edgeworth import __version__
+from edgeworth.server.clock import now
 from edgeworth.server.group_commit import GroupCommit
 from edgeworth.server.live import Live, Turn, open_live
 from edgeworth.server.openings import opening_of
 from edgeworth.server.refusals import Refused, unknown_session, unreadable_session
 from edgeworth.server.settings import SessionLimits
-from edgeworth.server.store import Before, Key, Line, Store, Stored
+from edgeworth.server.store import Before, Key, Line, Store, Stored, parsed
 
 Result = TypeVar("Result")
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -54,7 +52,6 @@ class Sessions:
         """A session is used under its lock, so that it is never seen in the middle of a step or of a replay."""
         self._stepping: set[Key] = set()
         self._commit = GroupCommit(store)
-        self._started = time.time() - time.monotonic()
         self.on_step: Callable[[str], None] = lambda game: None
         """Called with the game of every step that is in the log."""
 
@@ -185,9 +182,9 @@ class Sessions:
         facts = {"session_id": session_id, "edgeworth": __version__}
         try:
             with unreadable_session(session_id):
-                return {**facts, **stored.opening.as_dict(), "actions": [orjson.loads(action) for action in log]}
+                return {**facts, **stored.opening.as_dict(), "actions": parsed(log)}
         except Refused as unreadable:
-            return {**facts, "problem": unreadable.message, "opening": stored.text, "log": log}
+            return {**facts, "problem": unreadable.message, "opening": str(stored.text), "log": [str(action) for _, action in log]}
 
     async def close(self, owner: str, session_id: str) -> None:
         """Delete a session, whatever its rules are."""
@@ -198,9 +195,8 @@ class Sessions:
 
     async def expire(self) -> int:
         """Delete what has been idle for too long, one session at a time, with pauses in which requests are served."""
-        now, gone = self._started + time.monotonic(), 0  # a clock that does not jump: set once, when this worker started
-        kept = self.limits.idle_seconds
-        before = Before(now - kept, now - min(kept, self.limits.unnamed_idle_seconds))
+        moment, gone, kept = now(), 0, self.limits.idle_seconds
+        before = Before(moment - kept, moment - min(kept, self.limits.unnamed_idle_seconds))
         for owner, name, generation in await asyncio.to_thread(self.store.idle, before):
             if await self._asked(functools.partial(self.store.expire, generation, before)):
                 self._held.pop((owner, name), None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import json
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from edgeworth.server.clock import now
 from edgeworth.server.database import Cursor, Database
 from edgeworth.server.openings import Opening, opening_in
 from edgeworth.server.refusals import unreadable_session
@@ -42,7 +42,7 @@ DONE = f"COALESCE({LAST.format('done')}, FALSE)"
 STORED = f"SELECT id, generation, owner, opening, {STEPS}, {DONE}, created, {TOUCHED} FROM edgeworth_openings"
 FIND = f"{STORED} {OWN}"
 OWNED = f"{STORED} WHERE owner = :owner ORDER BY id"
-READ = "SELECT action FROM edgeworth_log WHERE generation = :generation AND number >= :first ORDER BY number"
+READ = "SELECT number, action FROM edgeworth_log WHERE generation = :generation AND number >= :first ORDER BY number"
 INSERT = (
     "INSERT INTO edgeworth_openings (owner, id, generation, opening, named, created)"
     " VALUES (:owner, :id, :generation, :opening, :named, :now) ON CONFLICT (owner, id) DO NOTHING"
@@ -88,7 +88,7 @@ class Line(NamedTuple):
             "number": self.number,
             "action": orjson.dumps(self.action).decode(),
             "done": self.done,
-            "now": time.time(),
+            "now": now(),
         }
 
 
@@ -142,8 +142,8 @@ class Store:
     def open(self, owner: str, session_id: str, opening: Opening, named: bool = True) -> Stored:
         """Write an opening down, in the place of the owner's older session of that name; `named`: by the owner, and not by us."""
         text = json.dumps(opening.as_dict())
-        stored = Stored(session_id, uuid.uuid4().hex, owner, text, 0, False, now := time.time(), now)
-        facts = {"owner": owner, "id": session_id, "generation": stored.generation, "opening": text, "now": now}
+        stored = Stored(session_id, uuid.uuid4().hex, owner, text, 0, False, opened := now(), opened)
+        facts = {"owner": owner, "id": session_id, "generation": stored.generation, "opening": text, "now": opened}
         written = False
         while not written:  # again only where another worker opened the same name in this moment
             with self.database.writing() as cursor:
@@ -158,7 +158,7 @@ class Store:
     def bring(self, owner: str, session_id: str, opening: Opening, log: Sequence[tuple[Any, bool]]) -> bool:
         """Write a whole session down, with its actions and whether each ended the episode; False where the owner has that name already."""
         generation, text = uuid.uuid4().hex, json.dumps(opening.as_dict())
-        facts = {"owner": owner, "id": session_id, "generation": generation, "opening": text, "named": True, "now": time.time()}
+        facts = {"owner": owner, "id": session_id, "generation": generation, "opening": text, "named": True, "now": now()}
         with self.database.writing() as cursor:
             if not cursor.execute(INSERT, facts).rowcount:
                 return False
@@ -182,11 +182,11 @@ class Store:
 
     def actions(self, generation: str, first: int = 0) -> list[Any]:
         """The actions in the log, from one on."""
-        return [orjson.loads(action) for action in self.log(generation, first)]
+        return parsed(self.log(generation, first), first)
 
-    def log(self, generation: str, first: int = 0) -> list[str]:
-        """The log from an action on, as it was written."""
-        return [action for (action,) in self.database.rows(READ, {"generation": generation, "first": first})]
+    def log(self, generation: str, first: int = 0) -> list[tuple[int, str]]:
+        """Numbers and actions from one on, as they were written."""
+        return [(number, action) for number, action in self.database.rows(READ, {"generation": generation, "first": first})]
 
     def count(self, owner: str) -> tuple[int, int]:
         """How many sessions there are, in all and of an owner."""
@@ -227,6 +227,14 @@ class Store:
     def close(self) -> None:
         """Close all connections."""
         self.database.close()
+
+
+def parsed(log: Sequence[tuple[int, str]], first: int = 0) -> list[Any]:
+    """The actions of a log from one on; an error where one is missing or cannot be read."""
+    for place, (number, _) in enumerate(log, first):
+        if number != place:
+            raise ValueError(f"step {place} is missing from its log")
+    return [orjson.loads(action) for _, action in log]
 
 
 def _forget(cursor: Cursor, generation: str, before: Before | None = None) -> bool:

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
 from edgeworth.errors import EdgeworthError, InvalidOption
 from edgeworth.files import writing
 from edgeworth.server.database import Cursor, Database, checked_url, shown
 from edgeworth.server.openings import opening_in
 from edgeworth.server.refusals import Refused, unreadable_session
 from edgeworth.server.schema import check_version
+from edgeworth.server.store import READ, parsed
 
 INCREMENTAL = 2
 """SQLite's number for files that can give pages back without being rebuilt."""
@@ -30,7 +29,6 @@ SIZE = {
 """Bytes; by whether the database is PostgreSQL."""
 COUNTS = "SELECT (SELECT COUNT(*) FROM edgeworth_openings), (SELECT COUNT(*) FROM edgeworth_log)"
 OPENINGS = "SELECT id, owner, generation, opening FROM edgeworth_openings ORDER BY owner, id"
-LOG = "SELECT number, action FROM edgeworth_log WHERE generation = :generation ORDER BY number"
 LEFT_OVER = "SELECT COUNT(*) FROM edgeworth_log WHERE generation NOT IN (SELECT generation FROM edgeworth_openings)"
 PROBLEMS_SHOWN = 100
 
@@ -117,20 +115,12 @@ def _problems(cursor: Cursor) -> Iterator[str]:
         try:
             with unreadable_session(name):
                 opening_in(opening)
-                _read_log(cursor, generation)
+                parsed(cursor.execute(READ, {"generation": generation, "first": 0}).fetchall())
         except Refused as refused:
             yield f"{refused.message} Its owner is {owner}."
     (left_over,) = cursor.execute(LEFT_OVER).fetchone()
     if left_over:
         yield f"{left_over} steps belong to no session."
-
-
-def _read_log(cursor: Cursor, generation: str) -> None:
-    """Raise where a log has a gap, or an action that cannot be read."""
-    for place, (number, action) in enumerate(cursor.execute(LOG, {"generation": generation}).fetchall()):
-        if number != place:
-            raise ValueError(f"step {place} is missing from its log")
-        orjson.loads(action)
 
 
 def give_back(url: str) -> tuple[int, int]:
