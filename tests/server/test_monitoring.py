@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -83,6 +85,18 @@ def test_a_failure_behind_a_refusal_is_logged_with_its_traceback(
     over_http, over_socket = (record for record in caplog.records if "store_unavailable" in record.getMessage())
     assert answer.headers["x-request-id"] in over_http.getMessage() and "on a socket" in over_socket.getMessage()
     assert all(isinstance(record.exc_info[1].__cause__, sqlite3.OperationalError) for record in (over_http, over_socket))  # type: ignore
+
+
+def test_what_others_log_or_warn_of_is_in_the_log_too() -> None:
+    script = (
+        "import logging, warnings; from edgeworth.server.monitoring import note, set_up_log; set_up_log()\n"
+        "note(logging.INFO, 'ours'); logging.getLogger('asyncio').error('accept failed'); warnings.warn('outdated')\n"
+        "logging.getLogger('asyncio').info('not said')"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr
+    ours, logged, warned = (json.loads(line) for line in said.splitlines())
+    assert ours["event"] == "ours" and (logged["logger"], logged["message"]) == ("asyncio", "accept failed")
+    assert warned["logger"] == "py.warnings" and "outdated" in warned["message"]
 
 
 def test_a_rollback_that_fails_does_not_hide_the_first_error(tmp_path: Path) -> None:

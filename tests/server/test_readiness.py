@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 from fastapi.testclient import TestClient
@@ -21,7 +22,7 @@ from fastapi.testclient import TestClient
 from edgeworth.server import readiness
 from edgeworth.server.readiness import Readiness
 from edgeworth.server.store import Store
-from running_servers import MECHANISM, client_of, settings_in
+from running_servers import MECHANISM, client_of, served, settings_in
 
 STORE, NOBODY = "sessions.sqlite", 65_534
 
@@ -145,6 +146,17 @@ def test_a_store_whose_file_cannot_grow_is_not_ready_until_it_can(tmp_path: Path
 
 def test_a_full_disk_is_not_ready_until_there_is_room(disk: Path) -> None:
     check_trouble(disk, full_disk, "disk is full")
+
+
+def test_several_workers_count_and_say_why_they_are_not_ready_where_every_disk_is_full(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(disk))
+    with served(disk, "--workers", "2") as server:
+        base = server.address()
+        with full_disk(disk):
+            for _ in range(20):  # both workers
+                assert httpx.get(f"{base}/metrics", timeout=20.0).status_code == 200
+            ready = httpx.get(f"{base}/ready", timeout=20.0)
+            assert (ready.status_code, ready.json()["code"]) == (503, "no_store")
 
 
 def test_files_that_may_only_be_read_are_not_ready_until_they_may_be_written() -> None:

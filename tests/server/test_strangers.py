@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
+from benchmarks.load import frame
 from benchmarks.nginx_process import CONFIGURATION, NGINX, nginx_with
 from benchmarks.server_process import free_port
 
@@ -60,6 +64,32 @@ def test_headers_beyond_the_limit_are_refused(port: int) -> None:
     for size, status in ((60_000, 200), (70_000, 431)):
         answer = httpx.get(f"http://127.0.0.1:{port}/health", headers={"x": "a" * size})
         assert answer.status_code == status
+
+
+def test_a_flood_of_pings_on_one_socket_leaves_the_others_their_turn(tmp_path: Path) -> None:
+    pings, over = frame(b"", kind=9) * 10_000, threading.Event()
+    with served(tmp_path, tokens="alice:a-token-of-alice") as server:
+        base = server.address()
+        with socket.create_connection(("127.0.0.1", int(base.rpartition(":")[2]))) as line:
+            line.sendall(UPGRADE.replace("content-length: 5\r\n", OWNER).encode())
+            assert b" 101 " in line.recv(65_536)
+
+            def flood() -> None:
+                with contextlib.suppress(OSError):
+                    while not over.is_set():
+                        line.sendall(pings)
+
+            flooding = threading.Thread(target=flood)
+            flooding.start()
+            time.sleep(2.0)  # the server is behind by now
+            began = time.monotonic()
+            with httpx.Client(base_url=base, timeout=60.0) as client:
+                assert [client.get("/health").status_code for _ in range(5)] == [200] * 5
+            taken = time.monotonic() - began
+            over.set()
+            line.shutdown(socket.SHUT_RDWR)
+            flooding.join(30.0)
+    assert taken < 5.0
 
 
 @pytest.fixture(scope="module")

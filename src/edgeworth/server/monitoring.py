@@ -32,7 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from edgeworth.server.refusals import Refused, refusal_response
 
 LOGGERS = ("uvicorn", "edgeworth.server")
-"""Standard loggers whose records become lines too."""
+"""Standard loggers whose records become lines at the level of the log; warnings and errors of all others do too."""
 UVICORN = logging.getLogger("uvicorn.error")
 TURNED_AWAY, SOCKET_LINE = "Exceeded concurrency limit.", '"WebSocket %s"'
 """Parts of what uvicorn logs about a connection too many, and about a socket; the latter comes with its query string."""
@@ -103,14 +103,14 @@ def _write_out(content: bytes) -> None:
 
 
 def set_up_log(level: int = logging.INFO) -> None:
-    """Write lines of this level and above; uvicorn's log too."""
+    """Write lines of this level and above; what others log or warn of too, since nothing else may wait for a reader of standard error."""
     global _lowest_level, _writer
     _lowest_level, _writer = level, (handler := LogWriter())
     handler.setFormatter(JsonLines())
+    logging.getLogger().handlers = [handler]
+    logging.captureWarnings(True)
     for name in LOGGERS:
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)
+        logging.getLogger(name).setLevel(level)
 
 
 def note(level: int, event: str, /, error: BaseException | None = None, **facts: Any) -> None:

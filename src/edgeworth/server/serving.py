@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -32,6 +33,11 @@ from edgeworth.server.schema import prepare
 from edgeworth.server.settings import ServerSettings
 
 BACKLOG = 2_048
+RECEIVE_BYTES = 16_384
+"""What the kernel may hold of a connection until it is read, and so the most that one client can make the event loop handle before it
+turns to the others: with megabytes of WebSocket pings, which uvicorn answers one by one, that took half a minute."""
+MEMORY = Path("/dev/shm")
+"""Files in memory, where there are any. On a disk that is full, a worker that counts in a file is killed (SIGBUS)."""
 STARTUP_FAILURE = 3
 """uvicorn's exit status of a worker whose application does not start; its supervisor then gives up."""
 HEALTH_CHECK_SECONDS = 30
@@ -49,6 +55,7 @@ def bound(settings: ServerSettings) -> socket.socket:
     """The socket that all workers share."""
     listening = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # connections inherit it
     try:
         listening.bind((settings.host, settings.port))
         listening.listen(BACKLOG)
@@ -161,7 +168,8 @@ def _check_store(url: str) -> None:
 
 def _supervise(config: uvicorn.Config, listening: socket.socket) -> None:
     """Run several workers that share their metrics in a folder."""
-    with tempfile.TemporaryDirectory(prefix="edgeworth-metrics-", ignore_cleanup_errors=True) as folder:
+    parent = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="edgeworth-metrics-", dir=parent, ignore_cleanup_errors=True) as folder:
         os.environ[METRICS_FOLDER], os.environ[clock.VARIABLE] = folder, repr(clock.BOOT)
         supervisor = Multiprocess(config, [listening])
         supervisor.run()
