@@ -183,7 +183,7 @@ def test_hints_are_the_moves_of_the_belief_agent() -> None:
 
 
 def test_a_number_of_offers_or_a_partner_that_draws_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="betray nothing"):
+    with pytest.raises(InvalidOption, match="reveal nothing"):
         BayesHints(offers=2).check(game("boulware"))
     with pytest.raises(InvalidOption, match="draw nothing"):
         BayesHints().check(game("random"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,9 +12,10 @@ from typing import Any
 
 import pytest
 import typer
+from rich.console import Console
 
 from edgeworth import __version__
-from edgeworth.cli import LAST, LazyCommand, app
+from edgeworth.cli import LAST, LazyCommand, app, console, main
 from edgeworth.config import config_folder, found_config, load_yaml
 from edgeworth.errors import DataError
 
@@ -90,3 +92,38 @@ def test_help_lists_a_commands_own_options_first_and_the_shared_ones_in_one_orde
             listed = [name for option in command.get_params(context) for name in option.opts if name.startswith("--")]
         shared = [name for name in listed if name in LAST]
         assert shared == sorted(shared, key=LAST.index) and listed[-len(shared) :] == shared and listed[-1] == "--help", path
+
+
+AT_80 = [
+    "demo --partner boulware --scenario lewis --seed 3",
+    "analyse --seed 3",
+    "analyse --counts 4,4,4 --mine 1,1,1 --theirs 1,1,1",
+    "market --stage 4 --steps 1",
+    "sensitivity --stage 3 --episodes 20",
+    "evaluate --agent learned --agent bayes --agent agree_first --episodes 20 --yardstick-episodes 10",
+    "compare learned agree_first --episodes 20 --yardstick-episodes 10",
+    "tournament --scenario lewis -n greedy -n agree_first -n concession --episodes 10",
+    "yardstick --scenario one_shot --contexts 100 --plan-contexts 10",
+    "designer search --stage 1 --effort 0.001",
+    "designer list",
+    "hints list",
+    "pocket card",
+]
+
+
+@pytest.mark.parametrize("command", AT_80)
+def test_a_terminal_of_80_columns_cuts_no_line_and_no_word(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setattr(console, "err", Console(stderr=True, force_terminal=False))
+    monkeypatch.setattr(sys, "argv", ["edgeworth", *command.split()])
+    pages = []
+    for columns in (80, 400):
+        monkeypatch.setattr(console.out, "width", columns)
+        with pytest.raises(SystemExit):
+            main()
+        pages.append(capsys.readouterr().out)
+    words = [set(re.findall(r"\w+", page)) for page in pages]
+    assert max(len(line.rstrip()) for line in pages[0].splitlines()) <= 80 and "…" not in pages[0]
+    assert words[0] == words[1] != set()

@@ -70,5 +70,5 @@ def test_talks_that_may_break_off_are_worth_less() -> None:
 
 
 def test_a_partner_that_betrays_itself_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="betray nothing"):
+    with pytest.raises(InvalidOption, match="reveal nothing"):
         PlanValues(BargainingConfig.from_options(partner="boulware"))

@@ -225,7 +225,7 @@ def test_every_own_side_is_asked_about_once_whatever_its_names() -> None:
     assert len(different_sides(BargainingConfig())) == 15_180 and len(different_sides(BargainingConfig.from_options("lewis"))) == 80
     small = BargainingConfig.from_options(max_count=1)
     assert len(different_sides(small)) == 286  # three of eleven utilities, in any order
-    with pytest.raises(InvalidOption, match="betray nothing"):
+    with pytest.raises(InvalidOption, match="reveal nothing"):
         different_sides(BargainingConfig.from_options(partner="boulware"))
 
 

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import RenderableType
+from rich.markup import escape
+from rich.padding import Padding
 
 from edgeworth.cli import options
 from edgeworth.cli.bargaining_tables import POINT_NAMES, context_table, frontier_table
@@ -70,7 +72,7 @@ def _page(context: Context, config: BargainingConfig, bounds: dict[str, Any]) ->
     for opener, entry in bounds.items():
         known = entry.get("oracle_note") or f"an agent that knew the partner could get {entry['oracle']:.2f} points"
         yield f"  {opener} opens: {known}"
-        yield f"    blind: {entry.get('plan_note') or _plan_words(entry['plan'])}"
+        yield Padding(f"blind: {escape(entry.get('plan_note') or _plan_words(entry['plan']))}", (0, 0, 0, 4))
 
 
 def _plan_words(plan: dict[str, Any]) -> str:

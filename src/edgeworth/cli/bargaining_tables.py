@@ -31,7 +31,7 @@ def context_table(context: Context, partner_known: bool) -> Table:
 
 def frontier_table(context: Context, deal: Allocation | None = None) -> Table:
     """The Pareto frontier from the agent's best point to the partner's, with the solutions of bargaining theory and the deal marked."""
-    found = table("you get", "partner gets", "yours", "theirs", text=2, wrap=False)
+    found = table("you get", "partner gets", "yours", "theirs", text=2, wrap=False, gap=1)
     found.add_column("")
     theory = solutions(context)
     rows = [
@@ -41,7 +41,7 @@ def frontier_table(context: Context, deal: Allocation | None = None) -> Table:
         rows = sorted([*rows, (deal, ["(not efficient)"])], key=lambda row: -row[0].mine)
     for point, names in rows:
         is_deal = deal is not None and _same(point, deal)
-        words = ", ".join(names + ["← the deal"] * is_deal)
+        words = "\n".join(names + ["← the deal"] * is_deal)
         shares = share_words(point.share), share_words(rest_of(context.counts, point.share))
         found.add_row(*shares, str(point.mine), str(point.theirs), words, style="bold green" if is_deal else None)
     return found

@@ -71,6 +71,11 @@ def progress() -> Iterator[Callable[[str], Progress]]:
 # Results
 
 
+def tell(text: str, screen: Console = out) -> None:
+    """Print text: between words it is broken where a terminal ends, and in a file or a pipe not at all."""
+    screen.print(text, soft_wrap=not screen.is_terminal)
+
+
 def command_line(*elsewhere: Path, program: str = "edgeworth") -> str:
     """The running command as typed; the paths given here are shortened to their last part, since other machines keep them elsewhere."""
 
@@ -123,7 +128,10 @@ def deliver(
 def print_page(page: Iterable[RenderableType], screen: Console = out) -> None:
     """Print tables and lines of text, one below the other."""
     for part in page:
-        screen.print(part, soft_wrap=isinstance(part, str))
+        if isinstance(part, str):
+            tell(part, screen)
+        else:
+            screen.print(part)
 
 
 def table(*columns: str, title: str | None = None, text: int = 1, wrap: bool = True, gap: int = 2) -> Table:

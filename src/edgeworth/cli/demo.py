@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from edgeworth.cli.bargaining_tables import aftermath, context_table
-from edgeworth.cli.console import out, print_json, print_page
+from edgeworth.cli.console import out, print_json, print_page, tell
 from edgeworth.cli.options import AsJson, Partner, Scenario, Seed
 from edgeworth.dialogues.wording import share_words
 from edgeworth.envs.negotiation import NegotiationEnv
@@ -44,19 +44,19 @@ def demo(
     opener = Side(int(env.batch.state["opener"][0]))
     half = env.context.half()
     plan = bayes_plan(half, env.batch, int(opener)) if is_silent(env.batch) else None
-    screen.print(f"[bold]Dividing a pool with someone you cannot read[/] (scenario {scenario}, seed {seed})\n")
+    screen.print(f"[bold]Dividing a pool with a partner whose utilities you cannot see[/] (scenario {scenario}, seed {seed})\n")
     screen.print(context_table(half, partner_known=False))
-    screen.print(
+    tell(
         f"\nWhat is it worth to the partner? Before the negotiation {len(partner_types(half, env.batch)):,} different sets of utilities are"
         f" possible, all equally likely. {'You open' if opener == Side.AGENT else 'The partner opens'}, and there are"
         f" {env.config.max_turns} moves in all.",
-        soft_wrap=True,
+        screen,
     )
     for move in info["history"]:
         screen.print(f"  [bold]Partner[/]: offers you {share_words(share_for_agent(half.counts, move))}")
     expected = _advised(env, half).value if plan is None else plan.value
     way = "You follow what you hear" if plan is None else f"You follow the best blind plan: {len(plan.offers)} offers"
-    screen.print(f"{way}, worth {expected:.1f} of {half.my_maximum} points on average.", soft_wrap=True)
+    tell(f"{way}, worth {expected:.1f} of {half.my_maximum} points on average.", screen)
     ended, reward, step = False, 0.0, 0
     while not ended:
         time.sleep(pause)
@@ -97,7 +97,7 @@ def _shown(screen: Console, advised: Advised, half: Context) -> tuple[Act, tuple
     words = "" if advised.act in (Act.AGREE, Act.DISAGREE) else f" {share_words(advised.share)}"
     points = sum(n * u for n, u in zip(advised.share, half.my_utilities, strict=True))
     hoped = f" — {points} points, accepted with probability {advised.chance:.2f}" if words else ""
-    screen.print(f"  [bold]You[/]: {advised.act.name}{words}{hoped}; {advised.value:.1f} points expected", soft_wrap=True)
+    tell(f"  [bold]You[/]: {advised.act.name}{words}{hoped}; {advised.value:.1f} points expected", screen)
     return advised.act, advised.share
 
 
@@ -123,4 +123,4 @@ def _show_reply(screen: Console, history: list[Move], half: Context, env: Negoti
     offer = share_words(share_for_agent(half.counts, last))
     silent = is_silent(env.batch)
     left = len(posterior(half, history, env.batch)) if silent else book_of(env.batch).belief(half, history_lines(env.batch, 0)).possible
-    screen.print(f"  [bold]Partner[/]: refuses, and offers you {offer}. {left:,} sets of utilities are still possible.", soft_wrap=True)
+    tell(f"  [bold]Partner[/]: refuses, and offers you {offer}. {left:,} sets of utilities are still possible.", screen)

@@ -101,7 +101,7 @@ def _interval(estimate: dict[str, Any], digits: str = "") -> str:
 
 def _constant_page(found: dict[str, Any]) -> Iterator[RenderableType]:
     formats = found["formats"]
-    shown = table("best of each format", *formats)
+    shown = table("best of each format", *formats, gap=1)
     shown.add_row("R", *(f"{entry['score']['value']:.3f}" for entry in formats.values()))
     for field in found["mechanism"]:
         if field != "auction_type":

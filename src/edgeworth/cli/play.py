@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from edgeworth.cli import options
-from edgeworth.cli.console import err, out
+from edgeworth.cli.console import err, out, tell
 from edgeworth.dialogues.wording import act_name
 from edgeworth.errors import IllegalAction, UnknownName
 from edgeworth.evaluation.statistics import counted
@@ -56,7 +56,7 @@ def play(
         try:
             _show(game, game.make(move))
         except IllegalAction as error:
-            screen.print(f"[yellow]Not possible:[/] {escape(str(error))}", soft_wrap=True)
+            tell(f"[yellow]Not possible:[/] {escape(str(error))}", screen)
     game.finish(as_json)
 
 
@@ -124,7 +124,7 @@ def talk(
         try:
             table.hear(game.make(move))
         except IllegalAction as error:
-            screen.print(f"[yellow]Not possible:[/] {escape(str(error))}", soft_wrap=True)
+            tell(f"[yellow]Not possible:[/] {escape(str(error))}", screen)
     game.finish(as_json, said=table.said)
 
 
@@ -152,5 +152,5 @@ class _Table:
         worded = {"text": self.game.words, "source": "person"} if utterance is None else vars(utterance)
         self.said.append({"side": Side(move.side).name.lower(), "act": act_name(move.act), "share": move.share, **worded})
         if utterance is not None:
-            self.game.screen.print(f"  [bold]Partner[/]: {escape(utterance.text)}", soft_wrap=True)
-            self.game.screen.print(f"           [dim]{self.game.described(move)}[/]", soft_wrap=True)
+            tell(f"  [bold]Partner[/]: {escape(utterance.text)}", self.game.screen)
+            tell(f"           [dim]{self.game.described(move)}[/]", self.game.screen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import yaml
 from rich.console import RenderableType
 from rich.markup import escape
 
@@ -138,5 +138,4 @@ def card_command(model: Folder = None, as_json: AsJson = False) -> None:
 
 
 def _card_page(card: dict[str, Any]) -> Iterator[str]:
-    for key, value in card.items():
-        yield f"[bold]{key.replace('_', ' ')}[/]: {escape(value if isinstance(value, str) else json.dumps(value))}"
+    yield escape(yaml.safe_dump(card, sort_keys=False, allow_unicode=True).rstrip())

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from edgeworth.cli.bargaining_tables import aftermath, context_table
-from edgeworth.cli.console import print_json, print_page
+from edgeworth.cli.console import print_json, print_page, tell
 from edgeworth.cli.options import game_config
 from edgeworth.dialogues.understanding import understand
 from edgeworth.dialogues.wording import act_name, share_words
@@ -132,14 +132,14 @@ class TerminalGame:
         if not text:
             return None
         if text.lower() in HELP:
-            self.screen.print(self.help(), soft_wrap=True)
+            tell(self.help(), self.screen)
             return None
         move = typed_move(text)
         if isinstance(move, Move):
             self.words = None
             return move
         if move is not None:
-            self.screen.print(f"[yellow]Not understood:[/] {escape(move)}", soft_wrap=True)
+            tell(f"[yellow]Not understood:[/] {escape(move)}", self.screen)
             return None
         return self._understood(text)
 
@@ -148,7 +148,7 @@ class TerminalGame:
         self.words, found = text, understand(text, self.pool, self.info["history"], self.info["action_mask"])
         move = found.move or found.guess
         if move is None:
-            self.screen.print(f"[yellow]Not understood:[/] {escape(found.words)}", soft_wrap=True)
+            tell(f"[yellow]Not understood:[/] {escape(found.words)}", self.screen)
             return None
         worth = f" ({self.points(found.share)} points)" if found.share is not None else ""
         if found.move is not None:
@@ -181,12 +181,14 @@ class TerminalGame:
         share = self.example()
         return "\n".join(
             (
-                f"[cyan]propose[/] {share}   offer a split: these books, hats and balls for you, the rest for the partner",
-                f"[cyan]insist[/] {share}    offer it with emphasis; some partners then accept a little less",
+                f"[cyan]propose[/] {share}   offer a split: these books, hats and balls for you,",
+                "                the rest for the partner",
+                f"[cyan]insist[/] {share}    the same, but firm; some partners then accept a little less",
                 "[cyan]agree[/]           take the partner's last offer",
                 f"[cyan]disagree[/]        {refusal}",
-                f"[cyan]end[/] {share}       your final selection, the last move: it pays only if the partner's last offer leaves you",
-                "                exactly these; otherwise nobody gets anything",
+                f"[cyan]end[/] {share}       your final selection, the last move: it pays only if the",
+                "                partner's last offer leaves you exactly these; otherwise",
+                "                nobody gets anything",
                 "[cyan]quit[/]            leave; the command to take the game up again is shown",
                 "Or say it in your own words: it is read, shown, and made once you confirm it.",
             )
@@ -209,7 +211,7 @@ class TerminalGame:
             print_json({**self.result(), **more})
         elif self.ended:
             outcome = Outcome[self.info["outcome"]]
-            print_page(aftermath(self.env.context, self.env.config, self.opener, outcome, self.info["deal"], self.reward))
+            print_page(aftermath(self.env.context, self.env.config, self.opener, outcome, self.info["deal"], self.reward), self.screen)
 
 
 def typed_move(text: str) -> Move | str | None:

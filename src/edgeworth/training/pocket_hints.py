@@ -2,7 +2,7 @@
 
 A job plays one game (`pocket_games.py`) with a few half-contexts. Each is planned once and then played several times, with its item types
 in any order and a partner of any utilities. Three times in four the agent follows the plan, otherwise it makes some offer, so that the
-model also sees negotiations that went another way. Where the partner's counter-offers betray something, no blind plan is best; there the
+model also sees negotiations that went another way. Where the partner's counter-offers reveal something, no blind plan is best; there the
 plan for the heuristic partner is taught, and AGREE to whatever leaves the agent at least what the plan would ask for.
 
 Part of the prompts have the lines of the user's message in another order, the moves last, so that the model reads the labels.

@@ -30,7 +30,7 @@ from edgeworth.games.bargaining.prior import partner_types, uniform_types
 from edgeworth.games.bargaining.vocabulary import BUDGET, Act
 
 SILENT_COUNTERS = (LEAVE_ONE, KEEP_ALL)
-"""Counter-offers that depend on the pool alone and so betray nothing about the partner's utilities."""
+"""Counter-offers that depend on the pool alone and so reveal nothing about the partner's utilities."""
 BEGINNINGS = 100_000
 """How many beginnings of lists the search examines before it gives up, unless told otherwise."""
 
@@ -143,9 +143,10 @@ def check_silent_partner(batch: BargainingBatch) -> None:
     if row["kind"] == WALK_AWAY and batch.config.disagree == "passes":
         raise InvalidOption('The blind plan for walk_away is worked out for disagree="ends" only: elsewhere it leaves by END.')
     if len(batch.partners) > 1 or row["kind"] == TIME_DEPENDENT or row["counter"] not in SILENT_COUNTERS:
+        given = f" with {dict(batch.config.partner_options)}" if batch.config.partner_options else ""
         raise InvalidOption(
-            f"The blind plan needs one partner whose counter-offers betray nothing (heuristic or walk_away with leave_one or keep_all),"
-            f" not {batch.config.partner!r} with {dict(batch.config.partner_options)!r}."
+            "The blind plan needs one partner whose counter-offers reveal nothing (heuristic or walk_away, with leave_one or keep_all),"
+            f" not {batch.config.partner!r}{given}."
         )
 
 
