@@ -13,7 +13,7 @@ def silent(what: str, done: int, total: int) -> None:
     """Progress that nobody watches; the default."""
 
 
-COMPILING = "Compiling the rules of the games: this takes up to two minutes, and once."
+COMPILING = "Compiling the rules that this needs: up to two minutes the first time; later calls load them from a cache."
 
 
 def _log_compiling() -> None:

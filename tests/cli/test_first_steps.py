@@ -94,6 +94,12 @@ def test_help_lists_a_commands_own_options_first_and_the_shared_ones_in_one_orde
         assert shared == sorted(shared, key=LAST.index) and listed[-len(shared) :] == shared and listed[-1] == "--help", path
 
 
+def test_the_paragraphs_of_help_are_broken_by_the_terminal_alone() -> None:
+    for path, command in commands(typer.main.get_command(app)):
+        paragraphs = command.help.split("\n\n")
+        assert len(paragraphs) > 1 and not [text for text in paragraphs if "\n" in text or "  " in text], path
+
+
 AT_80 = [
     "demo --partner boulware --scenario lewis --seed 3",
     "analyse --seed 3",

@@ -6,6 +6,7 @@ means a wrong call, 1 a run that failed. Importing a command's module can take s
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -39,11 +40,11 @@ COMMANDS = {
     "hint": ("hint:hint_command", "Show one hint with its prompt, reply, verdict and features."),
     "serve": (
         "serve:serve_command",
-        "Serve both games: sessions over HTTP and WebSocket that survive the server, designers and hints on request.",
+        "Serve both games over HTTP and WebSocket: sessions that survive restarts, designers, hints.",
     ),
     "replay": ("serve:replay_command", "Replay a session that was exported from the server."),
-    "import": ("sessions:import_command", "Bring an exported session into a store, also while a server uses it."),
-    "store": ("store:app", "Copy, check or shrink a store of sessions, also while a server uses it."),
+    "import": ("sessions:import_command", "Import an exported session into a store, even while a server uses it."),
+    "store": ("store:app", "Copy, check or shrink a store of sessions, even while a server uses it."),
     "hints": ("hints:app", "List hint providers, measure their hints, or ask for hints in advance."),
     "designer": ("designer:app", "List auction designers; search, fit or train them."),
     "pocket": ("pocket:app", "Train, measure or describe the bundled language model."),
@@ -70,7 +71,11 @@ def in_order(options: list[Any]) -> list[Any]:
 
 
 class Command(TyperCommand):
-    """A command with its options in order."""
+    """A command with its options in order, and help whose lines end where the terminal does."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.help = re.sub(r"(?<!\n)\n(?!\n)", " ", self.help or "")
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options."""

@@ -31,8 +31,8 @@ def demo(
 ) -> None:
     """Watch the best blind agent negotiate one episode, with its reasons.
 
-    It does not see the partner's utilities. Where counter-offers tell nothing about them it follows the best plan, and elsewhere it
-    makes the move that promises most over all utilities that explain what it has heard.
+    It does not see the partner's utilities. Where counter-offers reveal nothing about them it follows the best plan; elsewhere it makes
+    the move with the highest expected payoff over all utilities that fit what it has heard.
 
     Example: edgeworth demo --scenario lewis --seed 4 --pause 2
 

@@ -15,12 +15,12 @@ from edgeworth.cli.options import AsJson
 from edgeworth.errors import DataError
 from edgeworth.llm.huggingface import CARD
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a merged model.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of a merged model.")]
 Results = Annotated[Path | None, typer.Option(help="What `edgeworth designer evaluate --out` wrote, for the tables of the model card.")]
 
 
 def merge_command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A run's folder, an adapter's folder, or a name on the hub.")],
+    model: Annotated[str, typer.Argument(help="A run's folder, an adapter's folder, or a name on the hub.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the model; it must not exist yet.")],
     results: Results = None,
     as_json: AsJson = False,
@@ -48,7 +48,7 @@ def card_command(
     results: Results = None,
     name: Annotated[str | None, typer.Option(help="Name of the model, e.g. on the hub. Default: the folder's.")] = None,
 ) -> None:
-    """Write the model card of a merged model anew, with what was measured since.
+    """Rewrite the model card of a merged model with newer measurements.
 
     Example: edgeworth designer card models/designer --results results/designers.json --name ada/designer
     """
@@ -61,7 +61,7 @@ def card_command(
 
 def push_command(
     folder: Folder,
-    repo_id: Annotated[str, typer.Option("--repo-id", help="Repository on the hub: OWNER/NAME. It is made if need be.")],
+    repo_id: Annotated[str, typer.Option("--repo-id", help="Repository on the hub: OWNER/NAME. It is created if needed.")],
     private: Annotated[bool, typer.Option("--private", help="Make the repository private, if it is new.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -19,7 +19,7 @@ from edgeworth.runlog import CHECKPOINTS, read_config
 if TYPE_CHECKING:
     from edgeworth.training.designer.settings import Trainer
 
-ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML file of settings. Default: configs/TRAINER_pocket.yaml.")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML file of settings. Default: sft_pocket or grpo_pocket in configs/.")]
 Model = Annotated[
     str | None, typer.Option(help="pocket (bundled), a folder, a run's folder, or a name on the hub. Default: the settings'.")
 ]
@@ -27,7 +27,7 @@ Changes = Annotated[
     list[str] | None, typer.Option("--set", help="Any setting, e.g. --set optimization.steps=50 --set tuning.four_bit=false.")
 ]
 RunSeed = Annotated[int | None, typer.Option("--seed", help="Seed of the markets and of the training. Default: the settings'.")]
-RunFolder = Annotated[Path | None, typer.Option("--out", help="Run folder. Default: runs/TRAINER.")]
+RunFolder = Annotated[Path | None, typer.Option("--out", help="Run folder. Default: runs/sft or runs/grpo.")]
 Resume = Annotated[Path | None, typer.Option("--resume", help="Continue the run in this folder, with its settings.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, …")]
 

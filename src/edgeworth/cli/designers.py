@@ -60,7 +60,7 @@ def list_designers(as_json: AsJson = False) -> None:
 def search(
     stage: Annotated[str, typer.Option(help="Population of bidders: 0 to 4, mixed, stages, held_out_0, …")] = "mixed",
     n_agents: Bidders = 8,
-    schedule: Annotated[bool, typer.Option("--schedule", help="Search a mechanism for every step instead of one for all.")] = False,
+    schedule: Annotated[bool, typer.Option("--schedule", help="Search for one mechanism per step instead of one for all.")] = False,
     seed: Seed = 0,
     threads: Threads = 1,
     effort: Effort = None,
@@ -71,7 +71,7 @@ def search(
     out_file: Annotated[Path | None, typer.Option("--out", help="Also write the mechanism or the schedule to this JSON file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search the best constant mechanism for a population, in each auction format, or the best schedule; about two minutes.
+    """Search for the best constant mechanism for a population, in each auction format, or the best schedule; about two minutes.
 
     If interrupted, call it again to continue.
 
@@ -126,7 +126,7 @@ def _effort(given: float | None, n_agents: int) -> float:
 
 
 def best_constants(config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool, run: Executor = HERE) -> Found:
-    """Search the best constant mechanism of each format, and bundle them if asked."""
+    """Search for the best constant mechanism of each format, and bundle them if asked."""
     with progress() as task:
         show = task(f"population {config.stage}, {config.n_agents} bidders")
         budget = SearchBudget().scaled(_effort(effort, config.n_agents))
@@ -141,7 +141,7 @@ def best_constants(config: AuctionConfig, seed: int, effort: float | None, threa
 def best_schedule(
     config: AuctionConfig, seed: int, effort: float | None, threads: int, bundle: bool, run: Executor = HERE
 ) -> FoundSchedule:
-    """Search the best schedule, from the bundled best constants of each format or, where there are none, from a search for them."""
+    """Search for the best schedule, from the bundled best constants of each format or, where there are none, from a search for them."""
     name = bundled.bundled_name(config.stage)
     if (kept := bundled.numbered(bundled.format_folder(), name, config.n_agents)).is_file():
         start = mechanism_rows(read_mechanisms(kept))
@@ -191,7 +191,7 @@ def fit(
     episodes: Annotated[int, typer.Option(min=100, help="Fresh markets for the score on its card.")] = 4000,
     out_file: Annotated[Path | None, typer.Option("--out", help="File to write. Default: among the bundled ones.")] = None,
 ) -> None:
-    """Fit the forecasts of the adaptive designer; some minutes.
+    """Fit the forecasts of the adaptive designer; takes some minutes.
 
     Example: edgeworth designer fit --prior stages --n-agents 12
     """
@@ -231,7 +231,7 @@ def library(
     episodes: Annotated[int, typer.Option(min=20, help="Fresh markets for the scores on its card.")] = 4000,
     out_file: Annotated[Path | None, typer.Option("--out", help="File to write. Default: among the bundled ones.")] = None,
 ) -> None:
-    """Build the oracle's library: the best mechanism for every composition of the bidders; some minutes.
+    """Build the oracle's library: the best mechanism for every composition of the bidders; takes some minutes.
 
     Example: edgeworth designer library --n-agents 8
     """

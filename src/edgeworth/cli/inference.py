@@ -35,7 +35,9 @@ COMPONENTS = ("welfare_ratio", "fairness_score", "participation_rate", "stabilit
 
 
 def inference_command(
-    n_episodes: Annotated[int | None, typer.Option("--n-episodes", min=2, help="Play so many whole episodes. Default: one step.")] = None,
+    n_episodes: Annotated[
+        int | None, typer.Option("--n-episodes", min=2, help="Whole episodes to play. Default: one step of one episode.")
+    ] = None,
     baseline: Annotated[bool, typer.Option("--baseline", help="Also play uniform and informed_greedy, on the same markets.")] = False,
     repo_id: Annotated[
         str | None, typer.Option("--repo-id", help="Model on the hub, or a folder: merged, adapter or run. Default: the bundled model.")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 GameSeed = Annotated[int | None, typer.Option("--seed", help="Seed of the episode, to play it again. Default: a new one.")]
 Moves = Annotated[
-    str | None, typer.Option("--moves", help="Your moves so far, to take up a game that was left, e.g. 'propose 1 0 2; insist 1 0 2'.")
+    str | None, typer.Option("--moves", help="Your moves so far, to continue a game that you left, e.g. 'propose 1 0 2; insist 1 0 2'.")
 ]
 
 

@@ -33,7 +33,7 @@ def sensitivity_command(
 ) -> None:
     """Measure what each field of a mechanism does to the score.
 
-    Each of the eleven fields is changed alone, away from a base mechanism; reported is the change of the mean score R.
+    Each of the eleven fields is changed alone, starting from a base mechanism; the result is the change in the mean score R.
 
     Example: edgeworth sensitivity --stage 3 --stage 4 --episodes 200 --figure sensitivity.png
     """

@@ -24,8 +24,8 @@ EXPECTED = "expected what GET /sessions/{id}/export gives: game, seed, options a
 
 
 def serve_command(
-    host: Annotated[str, typer.Option(help="The address to listen on. Others than this machine's own need tokens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, envvar="EDGEWORTH_PORT", help="The port; 0 takes any free one.")] = 8765,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but this machine's own needs tokens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, envvar="EDGEWORTH_PORT", help="Port; 0 takes any free one.")] = 8765,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that serve one socket and one store.")] = 1,
     store: Annotated[
         str | None,
@@ -39,36 +39,41 @@ def serve_command(
     tokens_file: Annotated[
         Path | None,
         typer.Option(
-            help="One owner:token a line, read again on SIGHUP; otherwise EDGEWORTH_TOKENS=owner:token,… or EDGEWORTH_TOKENS=@FILE."
+            help="One owner:token per line, read again on SIGHUP; otherwise EDGEWORTH_TOKENS=owner:token,… or EDGEWORTH_TOKENS=@FILE."
         ),
     ] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", envvar="EDGEWORTH_BEHIND_PROXY", help="A proxy in front limits connections and slow clients.")
+        bool,
+        typer.Option(
+            "--behind-proxy", envvar="EDGEWORTH_BEHIND_PROXY", help="There is a proxy in front, which limits connections and slow clients."
+        ),
     ] = False,
     insecure: Annotated[bool, typer.Option("--insecure", help="Serve others without tokens, or without a proxy in front.")] = False,
-    host_name: Annotated[list[str] | None, typer.Option(help="Another host name of this machine, besides localhost.")] = None,
+    host_name: Annotated[list[str] | None, typer.Option(help="Another host name of this machine, besides localhost; repeatable.")] = None,
     origin: Annotated[
-        list[str] | None, typer.Option(help="Pages that may use the server from a browser, e.g. https://example.org.")
+        list[str] | None, typer.Option(help="Web site whose pages may use the server, e.g. https://example.org; repeatable.")
     ] = None,
-    root_path: Annotated[str, typer.Option(help="The path under which a proxy serves this server, e.g. /lab.")] = "",
+    root_path: Annotated[str, typer.Option(help="Path under which a proxy serves this server, e.g. /lab.")] = "",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the lab page in a browser, where there is one.")] = False,
-    designer: Annotated[str | None, typer.Option(help="The designer for requests that name none.")] = None,
-    warm: Annotated[list[str] | None, typer.Option(help="A designer to load at the start.")] = None,
+    designer: Annotated[str | None, typer.Option(help="Designer for requests that name none.")] = None,
+    warm: Annotated[list[str] | None, typer.Option(help="Designer to load at the start; repeatable.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of runs whose figures, metrics and histories are shown under /plots/runs/.")] = Path(
         "runs"
     ),
     results: Annotated[Path, typer.Option(help="Folder whose figures and tables are shown under /plots/results/.")] = Path("results"),
     idle_hours: Annotated[
-        float | None, typer.Option(min=0.0, help="Sessions that nobody touches for so long are deleted. Default: 24.")
+        float | None, typer.Option(min=0.0, help="Hours without a request after which a session is deleted. Default: 24.")
     ] = None,
     unnamed_hours: Annotated[
-        float | None, typer.Option(min=0.0, help="The same for sessions that were opened without a name. Default: 2.")
+        float | None, typer.Option(min=0.0, help="Hours for sessions that were opened without a name. Default: 2.")
     ] = None,
-    drain_seconds: Annotated[float, typer.Option(min=0.0, help="How long /ready says 503 before the server stops listening.")] = 0.0,
+    drain_seconds: Annotated[
+        float, typer.Option(min=0.0, help="Seconds for which /ready answers 503 before the server stops listening.")
+    ] = 0.0,
     openenv: Annotated[bool, typer.Option(help="Serve OpenEnv's routes too.")] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line in the log for every request.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not log every request.")] = False,
 ) -> None:
-    """Serve both games: sessions over HTTP and WebSocket that survive the server, designers and hints on request.
+    """Serve both games over HTTP and WebSocket: sessions that survive restarts, designers, hints.
 
     Example: edgeworth serve --port 8765
 
@@ -120,7 +125,7 @@ def replay_command(
 ) -> None:
     """Replay a session that was exported from the server.
 
-    Reported are the reward of every step and the end of the episode.
+    Shows the reward of every step and how the episode ended.
 
     Example: edgeworth replay session.json
     """

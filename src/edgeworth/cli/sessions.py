@@ -21,11 +21,11 @@ def import_command(
     store: Annotated[
         str | None, typer.Option(envvar="EDGEWORTH_STORE", show_envvar=True, help="The store: sqlite:///FILE or postgresql://USER@HOST/DB.")
     ] = None,
-    owner: Annotated[str, typer.Option(help="Whose session it is to be; `local` on a server without tokens.")] = "local",
-    name: Annotated[str | None, typer.Option(help="The name of the session; without one, that of the export.")] = None,
+    owner: Annotated[str, typer.Option(help="Owner of the session; `local` on a server without tokens.")] = "local",
+    name: Annotated[str | None, typer.Option(help="Name of the session. Default: that in the export.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring an exported session into a store, also while a server uses it.
+    """Import an exported session into a store, even while a server uses it.
 
     The session is replayed first, so that only one that can be continued is stored. A name that is taken is an error.
 

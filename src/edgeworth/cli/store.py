@@ -15,7 +15,7 @@ from edgeworth.errors import MissingExtra
 from edgeworth.evaluation.statistics import counted
 from edgeworth.server.settings import DEFAULT_STORE
 
-app = typer.Typer(help="Copy, check or shrink a store of sessions, also while a server uses it.", no_args_is_help=True)
+app = typer.Typer(help="Copy, check or shrink a store of sessions, even while a server uses it.", no_args_is_help=True)
 
 StoreUrl = Annotated[
     str | None,
@@ -25,9 +25,9 @@ StoreUrl = Annotated[
 
 @app.command("backup")
 def backup_command(
-    file: Annotated[Path, typer.Argument(help="The file to make; it must not exist yet.")], store: StoreUrl = None, as_json: AsJson = False
+    file: Annotated[Path, typer.Argument(help="File to write; it must not exist yet.")], store: StoreUrl = None, as_json: AsJson = False
 ) -> None:
-    """Copy a store in SQLite to a file, also while a server uses it.
+    """Copy a store in SQLite to a file, even while a server uses it.
 
     The copy is the store as it was at one moment, and a store itself: stop the server and put it in the store's place to restore it.
     PostgreSQL is copied with pg_dump.
@@ -43,7 +43,7 @@ def backup_command(
 
 @app.command("check")
 def check_command(store: StoreUrl = None, as_json: AsJson = False) -> None:
-    """Read everything in a store and list what is damaged; the exit status is 1 where something is.
+    """Read everything in a store and list what is damaged; the exit status is 1 if anything is.
 
     Example: edgeworth store check
     """

@@ -1,4 +1,4 @@
-"""`edgeworth study`: run a study, report on a finished one, or search better settings; without a word between, `run` is meant."""
+"""`edgeworth study`: run a study, report on a finished one, or search for better settings; without a word between, `run` is meant."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ app.command(RUN)(study_command)
 def search_command(
     study: Annotated[str, typer.Argument(help="Study by name or YAML file, with a block `search`.")],
     best: Annotated[Path, typer.Option(help="File for the best settings, which `edgeworth train --config` reads.")] = Path("best.yaml"),
-    steps: Annotated[int | None, typer.Option(min=1, help="Moves per trial, fewer for a try-out. Default: the cell's.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Moves per trial, fewer for a quick test. Default: the cell's.")] = None,
     runs: Annotated[Path | None, typer.Option(help="Folder for the trials. Default: runs/STUDY.")] = None,
     address: Address = None,
     workers: Workers = None,
     out_file: OutFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search better settings for a cell of a study with Ray Tune, and write the best as a settings file.
+    """Search for better settings of a study's cell with Ray Tune, and write the best as a settings file.
 
     If interrupted, call it again to continue.
 

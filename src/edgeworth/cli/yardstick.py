@@ -37,10 +37,13 @@ def yardstick_command(
     settings: options.Settings = None,
     partner: Annotated[
         list[str] | None,
-        typer.Option(help="Bargaining: a partner whose counter-offers tell something, in place of the scenario's; repeat for several."),
+        typer.Option(help="Bargaining: a partner whose counter-offers reveal something, instead of the scenario's; repeat for several."),
     ] = None,
     own_sides: Annotated[
-        int, typer.Option(min=10, help="Bargaining, with --partner: own sides, each against all its partners, where there are more.")
+        int,
+        typer.Option(
+            min=10, help="Bargaining, with --partner: own sides to draw where a game has more; each plays against all its partners."
+        ),
     ] = 160,
     exact: Annotated[
         bool, typer.Option("--exact", help="Bargaining: every context that the game can draw, without sampling error; takes minutes.")
