@@ -97,9 +97,10 @@ dropout: $(WARM)  ## train agents with hints that stop; writes results/dropout.j
 	@echo "edgeworth: training agents with and without dropout of hints; this takes about two minutes."
 	@$(BIN)/edgeworth study dropout --out results/dropout.json
 
-tournament: $(WARM)  ## play every negotiator against every other, in both seats, in every scenario; writes results/tournament.json and .png
-	@echo "edgeworth: playing the tournament; this takes about five minutes."
-	@$(BIN)/edgeworth tournament --seed 0 --episodes 2000 --out results/tournament.json --figure results/tournament.png
+tournament: $(WARM)  ## play every negotiator against every other, with networks of three training seeds; writes results/tournament.json and .png
+	@echo "edgeworth: training the networks with two further seeds, about half an hour on one core, then playing for about ten minutes."
+	@$(BIN)/edgeworth study learners
+	@$(BIN)/edgeworth tournament --seed 0 --episodes 2000 --trained runs/learners --out results/tournament.json --figure results/tournament.png
 
 self-play: $(WARM)  ## train self-play agents and best responses to them; writes results/self_play.json and .png
 	@echo "edgeworth: training self-play agents with and without a pool of past selves, and best responses; this takes about half an hour."

@@ -293,7 +293,7 @@ def negotiators_table(result: dict[str, Any]) -> str:
     ]
     for cell in result["cells"]:
         share, below, bayes = cell["share_of_maximum"], cell["below_bayes"], cell["yardsticks"]["bayes"]
-        spent = f"{_mean_of(cell['seeds'], 'cpu_seconds'):.0f}" if "cpu_seconds" in cell["seeds"][0] else "–"
+        spent = _cpu_seconds(cell["seeds"])
         asked = {"share_of_maximum": "share", "below_bayes": "below Bayes"}
         wanted = "; ".join(f"{asked[target['name']]} {target['relation']} {target['target']:g}" for target in cell["targets"]) or "–"
         reached = "; ".join("yes" if target["met"] else "no" for target in cell["targets"]) or "–"
@@ -405,16 +405,21 @@ def policy_curve_table(result: dict[str, Any]) -> str:
     return markdown(["steps", *(f"`{name.removeprefix('validation_')}`" for name in names)], rows)
 
 
+def _cpu_seconds(runs: list[dict[str, Any]]) -> str:
+    """The mean over runs; none of old ones, which did not measure it."""
+    return f"{_mean_of(runs, 'cpu_seconds'):.0f}" if "cpu_seconds" in runs[0] else "–"
+
+
 def experts_table(result: dict[str, Any]) -> str:
     """Scores of the bundled experts."""
-    lines = ["| scenario | share of maximum | blind Bayes | below Bayes |", "|---|---|---|---|"]
+    rows = []
     for cell in result["cells"]:
         (run,) = cell["seeds"]
-        share, below, bayes = run["share_of_maximum"], run["below_bayes"], cell["yardsticks"]["bayes"]
-        lines.append(
-            f"| `{cell['scenario']}` | {share['value']:.3f} ({share['low']:.3f} to {share['high']:.3f}) | {bayes:.3f} | {below:.3f} |"
-        )
-    return "\n".join(lines)
+        share = run["share_of_maximum"]
+        shown = f"{share['value']:.4f}" if result.get("exact") else _interval(share, ".4f")
+        scores = (f"{score:.4f}" for score in (cell["yardsticks"]["bayes"], run["below_bayes"]))
+        rows.append([f"`{cell['scenario']}`", shown, *scores, f"{cell['moves']:,}", _cpu_seconds([run])])
+    return markdown(["scenario", "share of maximum", "blind Bayes", "below Bayes", "moves trained", "CPU seconds"], rows)
 
 
 def memory_table(result: dict[str, Any]) -> str:
@@ -541,25 +546,29 @@ def tournament_table(result: dict[str, Any]) -> str:
     scores = {table["scenario"]: {row["name"]: row["score"]["value"] for row in table["scores"]} for table in result["scenarios"]}
     lines = ["| negotiator | rank | all scenarios | " + " | ".join(f"`{name}`" for name in scores) + " |", "|---" * (len(scores) + 3) + "|"]
     for row in result["overall"]:
-        first, last = row["ranks"]
         cells = (f"{found[row['name']]:.3f}" if row["name"] in found else "–" for found in scores.values())
-        ranks = str(first) if first == last else f"{first}–{last}"
-        lines.append(f"| `{row['name']}` | {ranks} | {_interval(row['score'])} | " + " | ".join(cells) + " |")
+        lines.append(f"| `{row['name']}` | {_ranks(row['ranks'])} | {_interval(row['score'])} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _ranks(ranks: list[int]) -> str:
+    """`2`, or `2–4`."""
+    first, last = ranks
+    return str(first) if first == last else f"{first}–{last}"
 
 
 def ranking_table(result: dict[str, Any]) -> str:
     """The ranking over distinct games, the places with one negotiator left out, and α-rank."""
     strengths = list(result["ranking"][0]["alpha_rank"])
+    again = result.get("training_seeds", [])
     rows = []
     for row in result["ranking"]:
-        first, last = row["left_out"]
         masses = (f"{row['alpha_rank'][strength]:.3f}" for strength in strengths)
-        rows.append(
-            [str(row["place"]), f"`{row['name']}`", f"{row['score']:.3f}", str(first) if first == last else f"{first}–{last}", *masses]
-        )
+        over = row.get("over_training_seeds")
+        trained = [] if over is None else [_interval(over["score"]), _ranks(over["places"])]
+        rows.append([str(row["place"]), f"`{row['name']}`", f"{row['score']:.3f}", _ranks(row["left_out"]), *masses, *trained])
     header = ["place", "negotiator", "score", "places with one other left out", *(f"α-rank, strength {strength}" for strength in strengths)]
-    return markdown(header, rows)
+    return markdown([*header, *([f"score over {1 + len(again)} training seeds", "places"] if again else [])], rows)
 
 
 def seats_table(result: dict[str, Any], scenario: str) -> str:

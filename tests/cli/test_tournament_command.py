@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from networks import write_network
 
 Called = Callable[..., Any]
@@ -32,6 +34,22 @@ def test_a_checkpoint_takes_part_by_its_path(called: Called, tmp_path: Path) -> 
     path = str(write_network(tmp_path / "mine"))
     result = json.loads(called("tournament", *FEW, "--also", path, "--json").out)
     assert result["negotiators"] == ["greedy", "agree_first", path] and len(result["scenarios"][0]["pairs"]) == 9
+
+
+def test_networks_of_further_training_seeds_give_scores_and_places_over_seeds(called: Called, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        write_network(tmp_path / f"runs/self_play/seed{seed}/checkpoints/last", seed=seed)
+    words = (*FEW, "-n", "self_play", "--trained", str(tmp_path / "runs"), "--out", str(tmp_path / "t.json"))
+    run = called("tournament", *words)
+    result = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    assert run.status == 0 and "over 3" in run.out and "with the bundled self_play" in run.out
+    assert [(other["training_seed"], other["networks"]) for other in result["training_seeds"]] == [(1, ["self_play"]), (2, ["self_play"])]
+    for row in result["ranking"]:
+        scores = [
+            row["score"],
+            *(each["score"] for other in result["training_seeds"] for each in other["ranking"] if each["name"] == row["name"]),
+        ]
+        assert len(scores) == 3 and row["over_training_seeds"]["score"]["value"] == pytest.approx(sum(scores) / 3)
 
 
 def test_who_cannot_play_is_named_with_the_reason(called: Called, tmp_path: Path) -> None:

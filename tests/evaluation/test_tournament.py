@@ -20,7 +20,8 @@ from edgeworth.errors import CannotPlay, DataError, InvalidOption, UnknownName
 from edgeworth.evaluation.bargaining_figures import draw_tournament
 from edgeworth.evaluation.episodes import Episodes, Player, opened, play_out_pair, play_pair
 from edgeworth.evaluation.pairings import player_of
-from edgeworth.evaluation.statistics import Estimate, mean, ratio, resampled_sums
+from edgeworth.evaluation.ranking import add_training_seeds
+from edgeworth.evaluation.statistics import Estimate, mean, over_seeds, ratio, resampled_sums
 from edgeworth.evaluation.tournament import Score, cross_table, ranked, run_tournament, shown_ranks
 from edgeworth.executor.execution import executor
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER, Outcome
@@ -231,6 +232,31 @@ def test_many_quantities_are_resampled_as_one_is() -> None:
     low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
     found = ratio(values[:, 0], values[:, 1])
     assert (low, high) == (pytest.approx(found.low), pytest.approx(found.high))
+
+
+# Further training seeds
+
+
+def test_networks_of_further_training_seeds_play_in_the_places_of_the_bundled_ones(tmp_path: Path) -> None:
+    own = {seed: str(write_network(tmp_path / f"self_play/seed{seed}/checkpoints/last", seed=seed)) for seed in (1, 2)}
+    lewis = str(write_network(tmp_path / "learned_lewis/seed1/checkpoints/last", seed=7))
+    names = ["greedy", "learned", "self_play"]
+    result = small_tournament(names=names, trained=tmp_path)
+    assert [(other["training_seed"], other["networks"]) for other in result["again"]] == [(1, ["learned", "self_play"]), (2, ["self_play"])]
+    assert {**result, "again": []} == small_tournament(names=names)
+    for other, players in zip(result["again"], (["greedy", lewis, own[1]], ["greedy", "learned", own[2]]), strict=True):
+        (as_named, _), (by_path, _) = other["scenarios"], small_tournament(names=players)["scenarios"]
+        assert [p["agent_share"] for p in as_named["pairs"]] == [p["agent_share"] for p in by_path["pairs"]]
+        assert {p["agent"] for p in as_named["pairs"]} == set(names)
+    ranking, others = (
+        [{"name": "a", "score": 0.5, "place": 1}],
+        [[{"name": "a", "score": 0.3, "place": 2}], [{"name": "a", "score": 0.4, "place": 1}]],
+    )
+    add_training_seeds(ranking, others)
+    over = ranking[0]["over_training_seeds"]
+    assert over == {"score": pytest.approx(over_seeds([0.5, 0.3, 0.4]).as_dict()), "places": [1, 2]}
+    with pytest.raises(InvalidOption, match="holds no runs of a study"):
+        small_tournament(trained=tmp_path / "nothing")
 
 
 # Who cannot play

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +23,7 @@ from edgeworth.config import BargainingConfig, scenario_names
 from edgeworth.evaluation.exact import QUANTITY as EXACT_QUANTITY
 from edgeworth.evaluation.exact import exact_ends, measured_exactly
 from edgeworth.evaluation.negotiators import QUANTITY, Ends, compared, measured, play_all
-from edgeworth.evaluation.ranking import SELECTION, robust_ranking
+from edgeworth.evaluation.ranking import SELECTION, add_training_seeds, robust_ranking
 from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.tournament import cross_table, own_partner_column, run_tournament, shown_ranks
 from edgeworth.evaluation.whole_population import play_population
@@ -198,6 +199,10 @@ def tournament_command(
         typer.Option("--negotiator", "-n", help="Negotiator by name, run folder or checkpoint; repeat for several. Default: all named."),
     ] = None,
     also: Annotated[list[str] | None, typer.Option(help="Negotiator besides those of -n; repeat for several.")] = None,
+    trained: Annotated[
+        Path | None,
+        typer.Option(help="Runs of `edgeworth study learners`: networks of further training seeds, which play everything again."),
+    ] = None,
     episodes: Annotated[int, typer.Option(min=10, help="Episodes of every pair in every seat, the same for all.")] = 2_000,
     seed: options.Seed = 0,
     engine: options.Engine = "local",
@@ -219,8 +224,16 @@ def tournament_command(
     names = [*(negotiator or sorted(catalog.NEGOTIATORS)), *(also or [])]
     games = {name: BargainingConfig.from_options(name) for name in scenario or scenario_names()}
     with options.executed(engine, address, workers) as run, progress() as task:
-        found = run_tournament(games, names, episodes, seed, run, task("tournament"))
-    result = {"command": command_line(), **found, "ranking": robust_ranking(found, games)}
+        found = run_tournament(games, names, episodes, seed, run, task("tournament"), trained)
+    ranking, again = robust_ranking(found, games), found.pop("again")
+    rankings = [robust_ranking(other, games) for other in again]
+    add_training_seeds(ranking, rankings)
+    result = {"command": command_line(), **found, "ranking": ranking}
+    if trained is not None:
+        result["training_seeds"] = [
+            {"training_seed": other["training_seed"], "networks": other["networks"], "ranking": rows}
+            for other, rows in zip(again, rankings, strict=True)
+        ]
     deliver(result, _tournament_page(result), as_json, out_file, figure, "edgeworth.evaluation.bargaining_figures:draw_tournament")
 
 
@@ -237,18 +250,29 @@ def _tournament_page(result: dict[str, Any]) -> Iterator[RenderableType]:
         yield overall
         yield ""
     if result["ranking"]:
-        strengths = (f"α-rank, {strength:g}" for strength in SELECTION)
-        robust = table("place", "negotiator", "score", "one left out", *strengths, title="distinct games", text=2)
+        again = result.get("training_seeds", [])
+        columns = [*(f"α-rank, {strength:g}" for strength in SELECTION), *([f"over {1 + len(again)} training seeds"] if again else [])]
+        robust = table("place", "negotiator", "score", "one left out", *columns, title="distinct games", text=2)
         for row in result["ranking"]:
             masses = (_short(mass, 3) for mass in row["alpha_rank"].values())
-            robust.add_row(str(row["place"]), escape(row["name"]), _short(row["score"], 3), shown_ranks(row["left_out"]), *masses)
+            standing = (escape(row["name"]), _short(row["score"], 3), shown_ranks(row["left_out"]))
+            robust.add_row(str(row["place"]), *standing, *masses, *_over_training_seeds(row))
         yield robust
+        if again:
+            replaced = ", ".join(again[0]["networks"])
+            yield f"[dim]Over training seeds: score and places with the bundled {replaced}, and with those of each further seed.[/]"
         yield ""
     yield (
         f"[dim]Shares of a negotiator's own maximum, mean of both seats, {result['episodes']:,} episodes in each; the columns have the"
         " numbers of the rows. Score: mean over the others, with its 95 % interval; rank: the places it may have. In no score: with itself"
         " (dim), and with the scenario's own partner (own).[/]"
     )
+
+
+def _over_training_seeds(row: dict[str, Any]) -> list[str]:
+    """The score over training seeds, with its places, where there are several."""
+    over = row.get("over_training_seeds")
+    return [] if over is None else [f"{_short(over['score']['value'], 3)}, {shown_ranks(over['places'])}"]
 
 
 def _cross_table(scenario: dict[str, Any]) -> Table:

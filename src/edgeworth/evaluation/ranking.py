@@ -1,12 +1,13 @@
 """How far a tournament's ranking depends on who takes part, and on how games are counted.
 
 The mean over all others is easy to read, but adding a copy of a weak opponent changes it, and scenarios that differ only in their own
-partner, which a tournament replaces, are the same game counted twice. Three remedies, computed from the shares in a tournament's result:
+partner, which a tournament replaces, are the same game counted twice. Four remedies, computed from the shares in a tournament's result:
 
 - *distinct games*: scenarios of the same game are averaged first, then the games;
 - *left out*: the places that a negotiator takes when any one of the others does not take part;
 - *α-rank* (Omidshafiei et al. 2019): the long-run share of time that a population spends with a negotiator when now and then one of its
-  members tries another one, and spreads if it earns more, also among its own kind (a Moran process). Copies of a negotiator share its part.
+  members tries another one, and spreads if it earns more, also among its own kind (a Moran process). Copies of a negotiator share its part;
+- *training seeds*: the scores and places when all networks are replaced by others of the same training, one seed after the other.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.config import BargainingConfig
+from edgeworth.evaluation.statistics import over_seeds
 from edgeworth.evaluation.tournament import cross_table
 
 SELECTION, MEMBERS = (1.0, 10.0), 50
@@ -44,6 +46,15 @@ def robust_ranking(result: Mapping[str, Any], games: Mapping[str, BargainingConf
         for i, name in enumerate(names)
     ]
     return sorted(rows, key=lambda row: int(row["place"]))
+
+
+def add_training_seeds(ranking: Sequence[dict[str, Any]], others: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+    """Write into a ranking what becomes of everybody over it and those with the networks of other training seeds."""
+    for row in ranking if others else ():
+        rows = [row, *(other for rows in others for other in rows if other["name"] == row["name"])]
+        places = [int(each["place"]) for each in rows]
+        score = over_seeds([float(each["score"]) for each in rows])
+        row["over_training_seeds"] = {"score": score.as_dict(), "places": [min(places), max(places)]}
 
 
 def distinct_payoffs(scenarios: Sequence[Mapping[str, Any]], games: Mapping[str, BargainingConfig]) -> tuple[list[str], Payoffs]:

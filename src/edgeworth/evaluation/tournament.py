@@ -15,13 +15,17 @@ response, `learned` the expert of this scenario. The scenario's own partner is o
 Intervals are 95 % bootstraps over episodes. All pairs and scenarios share their seeds, so the resamples are the same for all and
 differences of scores are paired. A rank is a range: behind those that are surely better, before those that are surely worse. Each
 comparison is made at 95 %, with no correction for their number. One that cannot play a scenario is left out of it, with the reason.
+
+A network is one of many that the same training could have given. Where a study has trained them with further seeds, everything is played
+once more for each of these seeds, with the networks of that seed in the places of the bundled ones.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,8 +36,10 @@ from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.pairings import Measured, Numbers, pairing_task, title
 from edgeworth.evaluation.statistics import Estimate, from_resamples
 from edgeworth.executor.execution import HERE, Executor
+from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.vocabulary import AGENT, PARTNER
 from edgeworth.progress import Progress, silent
+from edgeworth.runlog import CHECKPOINTS, LAST, SUFFIX
 
 QUANTITY = (
     "shares: sum of rewards / sum of the worth of the whole pool to that side; score: mean share over all other negotiators and both"
@@ -66,30 +72,70 @@ def run_tournament(
     seed: int,
     run: Executor = HERE,
     progress: Progress = silent,
+    trained: Path | None = None,
 ) -> dict[str, Any]:
-    """Play all scenarios; a dictionary for JSON."""
+    """Play all scenarios; a dictionary for JSON.
+
+    `trained` is the folder of a study's runs, whose networks play in the places of the bundled ones, one training seed at a time.
+    """
     check_names(names)
+    again = {} if trained is None else {number: teams_of(trained, number, scenarios, names) for number in training_seeds(trained)}
+    teams = [{scenario: {name: name for name in names} for scenario in scenarios}, *again.values()]
     absent = rehearse(scenarios, names, seed, run, progress)
-    tasks = []
-    for scenario, config in scenarios.items():
-        present = [name for name in names if name not in absent[scenario]]
-        opponents: list[tuple[str, str | None]] = [*itertools.product(present, present), *((name, None) for name in present)]
-        tasks += [pairing_task(scenario, config, agent, partner, seed, episodes) for agent, partner in opponents]
-    played = run(tasks, progress)
+    tasks: dict[str, Task] = {}
+    for team, (scenario, config) in itertools.product(teams, scenarios.items()):
+        present = [who for name, who in team[scenario].items() if name not in absent[scenario]]
+        opponents: list[tuple[str, str | None]] = [*itertools.product(present, present), *((who, None) for who in present)]
+        tasks |= {title(scenario, *both): pairing_task(scenario, config, *both, seed, episodes) for both in opponents}
+    played = run(list(tasks.values()), progress)
     played.whole()
     tables, found = [], []
-    for scenario, config in scenarios.items():
-        table, scores = scenario_table(scenario, config, names, absent[scenario], played.values)
-        tables.append(table)
-        found.append(scores)
+    for team in teams:
+        both = [
+            scenario_table(scenario, config, team[scenario], dict(absent[scenario]), played.values)
+            for scenario, config in scenarios.items()
+        ]
+        tables.append([table for table, _ in both])
+        found.append([scores for _, scores in both])
     return {
         "quantity": QUANTITY,
         "episodes": episodes,
         "seeds": f"{seed} to {seed + episodes - 1}",
         "negotiators": list(names),
-        "scenarios": tables,
-        "overall": [] if len(found) < 2 else ranked(mean_scores([{score.name: score for score in scores} for scores in found])),
+        "scenarios": tables[0],
+        "overall": [] if len(scenarios) < 2 else ranked(mean_scores([{score.name: score for score in scores} for scores in found[0]])),
+        "again": [
+            {"training_seed": number, "networks": replaced(team), "scenarios": table}
+            for (number, team), table in zip(again.items(), tables[1:], strict=True)
+        ],
     }
+
+
+# Networks of further training seeds
+
+
+def training_seeds(trained: Path) -> list[int]:
+    """The training seeds of a study's runs."""
+    found = sorted({int(run.name.removeprefix("seed")) for run in trained.glob("*/seed*")})
+    if not found:
+        raise InvalidOption(f"{trained} holds no runs of a study; `edgeworth study learners` trains the networks of a tournament.")
+    return found
+
+
+def teams_of(trained: Path, training_seed: int, scenarios: Iterable[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """By scenario and name, who plays: the network that was trained with this seed, for the scenario or for all; else the name itself."""
+    team = {scenario: {name: name for name in names} for scenario in scenarios}
+    for (scenario, players), name in itertools.product(team.items(), names):
+        for cell in (name, f"{name}_{scenario}"):
+            checkpoint = trained / cell / f"seed{training_seed}" / CHECKPOINTS / LAST
+            if checkpoint.with_name(LAST + SUFFIX).is_file():
+                players[name] = str(checkpoint)
+    return team
+
+
+def replaced(team: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The names in whose place a network of another training seed played, in some scenario at least."""
+    return sorted({name for players in team.values() for name, who in players.items() if who != name})
 
 
 def rehearse(
@@ -106,22 +152,23 @@ def rehearse(
 
 
 def scenario_table(
-    scenario: str, config: BargainingConfig, names: Sequence[str], absent: dict[str, str], played: Mapping[str, Any]
+    scenario: str, config: BargainingConfig, players: Mapping[str, str], absent: dict[str, str], played: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Score]]:
     """The table of one scenario, and what each negotiator gets in it; one that turned out to be unable to play becomes absent."""
-    tried = [name for name in names if name not in absent]
+    tried = [name for name in players if name not in absent]
+    names = {who: name for name, who in players.items()}
     pairs: dict[tuple[str, str], Measured] = {}
     for agent, partner in itertools.product(tried, repeat=2):
-        found = played[title(scenario, agent, partner)]
+        found = played[title(scenario, players[agent], players[partner])]
         if {agent, partner} & absent.keys():
             continue
         if "reason" in found:
-            absent[found["who"]] = found["reason"]
+            absent[names[found["who"]]] = found["reason"]
         else:
             pairs[agent, partner] = Measured.from_dict(found)
     pairs = {both: found for both, found in pairs.items() if not set(both) & absent.keys()}
     present = [name for name in tried if name not in absent]
-    own = {name: Measured.from_dict(played[title(scenario, name, None)]) for name in present}
+    own = {name: Measured.from_dict(played[title(scenario, players[name], None)]) for name in present}
     scores = [mean_over_others(name, pairs) for name in present] if len(present) > 1 else []
     table = {
         "scenario": scenario,
