@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from bisect import bisect_right
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int], None]
@@ -11,6 +13,36 @@ Progress = Callable[[str, int, int], None]
 
 def silent(what: str, done: int, total: int) -> None:
     """Progress that nobody watches; the default."""
+
+
+class Pace:
+    """How long something will take at the pace of the second half of its time so far.
+
+    What goes quickly at the beginning, such as parts that a cache holds, soon counts no more; and long parts that end together, as those
+    of several workers do, are not taken for quick ones.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._times: list[float] = []
+        self._shares: list[float] = []
+
+    def note(self, share: float) -> None:
+        """Note which share is done now; where it is less than before, something else has begun."""
+        if self._shares and share < self._shares[-1]:
+            self._times, self._shares = [], []
+        if not self._shares or share > self._shares[-1]:
+            self._times.append(self.clock())
+            self._shares.append(share)
+
+    def left(self) -> float | None:
+        """Seconds that are left, or None before there is a pace."""
+        if len(self._times) < 2 or self._times[0] == self._times[-1]:
+            return None
+        last, done = self._times[-1], self._shares[-1]
+        first = bisect_right(self._times, (self._times[0] + last) / 2) - 1
+        whole = (1.0 - done) * (last - self._times[first]) / (done - self._shares[first])
+        return max(0.0, whole - (self.clock() - last))
 
 
 COMPILING = "Compiling the rules that this needs: up to two minutes the first time; later calls load them from a cache."

@@ -86,6 +86,29 @@ def test_a_long_run_has_its_hints_before_the_first_move_and_repeats_nothing(tmp_
     assert sum("min for the rest" in line for line in heard) == 1
 
 
+def test_the_estimate_leaves_out_what_the_file_holds_and_the_loading_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, loading = [0.0], [600.0]
+
+    def slow(messages: Messages) -> str:
+        """A model that is loaded for ten minutes, and then takes three to answer a question."""
+        clock[0] += 180.0 + (loading.pop() if loading else 0.0)
+        return insists(messages)
+
+    heard: list[str] = []
+    shown: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(hint_replies, "AT_ONCE", 4)
+    monkeypatch.setattr(hint_replies, "perf_counter", lambda: clock[0])
+    settings = practical(settings_with(tmp_path, client_options={"replies": slow}))
+    provider = LanguageModelHints(**settings.hints.options)
+    known = fill(provider, settings.game, 4, limit=6).calls
+    loading.append(600.0)
+    prepare(settings, heard.append, lambda *state: shown.append(state))
+    total = expected_hints(settings.game, 3.0)
+    (minutes,) = (int(line.split()[1]) for line in heard if "min for the rest" in line)
+    assert 0 < known < total / 2 and 3 * (total - 12) <= minutes <= 3 * total
+    assert shown[-1] == (f"{total:,} of {total:,} hints", total, total)
+
+
 @pytest.mark.parametrize("change", [{"steps": 10}, {"as_plan": False}, {"replay": True}], ids=str)
 def test_hints_are_not_asked_in_advance_where_the_run_will_not_need_them(tmp_path: Path, change: dict[str, Any]) -> None:
     heard: list[str] = []

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,16 @@ from rich import progress as rich_progress
 from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from edgeworth import catalog, files
 from edgeworth.errors import FallbackUsed
-from edgeworth.progress import Progress
+from edgeworth.progress import Pace, Progress
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+LOG_SECONDS = 60.0
+"""How often progress is written where standard error is no terminal."""
 
 
 # Messages
@@ -50,18 +54,37 @@ def fallbacks_as_messages() -> Iterator[None]:
         yield
 
 
+class TimeLeft(rich_progress.ProgressColumn):
+    """The time that is left; rich's own column forgets what is older than half a minute, and knows nothing of slow tasks."""
+
+    def render(self, task: rich_progress.Task) -> Text:
+        """The time as hours, minutes and seconds."""
+        return Text(clock_time(task.fields["pace"]), style="progress.remaining")
+
+
+def clock_time(pace: Pace) -> str:
+    """The time that is left, as hours, minutes and seconds."""
+    left = pace.left()
+    return "-:--:--" if left is None else str(timedelta(seconds=round(left)))
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str], Progress]]:
-    """Progress bars, one per named task: `with progress() as task: work(task("searching"))`."""
+    """Progress bars, one per named task, or lines in a log: `with progress() as task: work(task("searching"))`."""
     words, percentage = rich_progress.TextColumn("{task.description}"), rich_progress.TextColumn("{task.percentage:>3.0f}%")
-    columns = words, rich_progress.BarColumn(), percentage, rich_progress.TimeRemainingColumn()
-    with rich_progress.Progress(*columns, console=err, transient=True) as bars:
+    with rich_progress.Progress(words, rich_progress.BarColumn(), percentage, TimeLeft(), console=err, transient=True) as bars:
 
         def task(name: str) -> Progress:
-            number = bars.add_task(name, total=1.0)
+            pace = Pace()
+            number, logged = bars.add_task(name, total=1.0, pace=pace), pace.clock()
 
             def show(what: str, done: int, total: int) -> None:
+                nonlocal logged
+                pace.note(done / total)
                 bars.update(number, description=f"{name}: {what}", completed=done / total)
+                if not err.is_terminal and pace.clock() - logged >= LOG_SECONDS:
+                    logged = pace.clock()
+                    say(f"{name}: {what}, {done / total:.0%}, {clock_time(pace)} left")
 
             return show
 

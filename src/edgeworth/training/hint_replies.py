@@ -9,8 +9,8 @@ first move, many at a time; if it is interrupted, the file has what was answered
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable
+from time import perf_counter
 
 from edgeworth.agents.hints.llm import LanguageModelHints
 from edgeworth.agents.hints.plan_fill import expected_hints, fill
@@ -29,8 +29,6 @@ GRAIN = 3.0
 REPLIES = "hint_replies.sqlite"
 AT_ONCE = 64
 """Own sides that are asked about together."""
-FIRST = 0.02
-"""The share of the questions after which the time for all is estimated."""
 
 
 def practical(settings: TrainSettings) -> TrainSettings:
@@ -73,21 +71,22 @@ def _ask(game: BargainingConfig, hints: HintSettings, say: Callable[[str], objec
         options["client_options"] = {"batch_size": AT_ONCE, **options.get("client_options", {})}
     provider = provider_of(hints.mode, options)
     assert isinstance(provider, LanguageModelHints)
-    total, began = _questions(game, hints), time.perf_counter()
+    total, began = _questions(game, hints), perf_counter()
     say(f"Hints first: up to {total:,} questions for {provider.asked.name}, without those that {options.get('cache')} has replies to.")
-    told = False
+    asked: list[tuple[int, float]] = []
+    """The questions so far and the time, after the first ones, which wait until the model is loaded, and after the next."""
 
     def show(words: str, done: int, of: int) -> None:
-        nonlocal told
-        asked, share = provider.asked.counters.snapshot()["calls"], done / of
-        if asked and share >= FIRST and not told:
-            told = True
-            left = (time.perf_counter() - began) * (1.0 / share - 1.0)
-            say(f"About {max(1, round(left / 60))} min for the rest of the questions; Ctrl-C keeps what was answered.")
+        now = provider.asked.counters.snapshot()["calls"], perf_counter()
+        if len(asked) < 2 and now[0] > (asked[-1][0] if asked else 0):
+            asked.append(now)
+            if len(asked) == 2:
+                left = (of - done) * (now[1] - asked[0][1]) / (now[0] - asked[0][0])
+                say(f"About {max(1, round(left / 60))} min for the rest of the questions; Ctrl-C keeps what was answered.")
         progress(words, done, of)
 
     try:
         found = fill(provider, game, AT_ONCE, progress=show)
     finally:
         provider.close()
-    say(f"{found.hints:,} hints are ready; {found.calls:,} were asked in {time.perf_counter() - began:.0f} s.")
+    say(f"{found.hints:,} hints are ready; {found.calls:,} were asked in {perf_counter() - began:.0f} s.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -81,7 +81,7 @@ def different_sides(config: BargainingConfig, grain: float = 0.0) -> NDArray[np.
 def expected_hints(config: BargainingConfig, grain: float = 0.0) -> int:
     """How many hints the plans of a game have at most."""
     openers = (0, 1) if config.opens == "random" else (EITHER.index(config.opens),)
-    return len(different_sides(config, grain)) * sum((config.max_turns - opener + 1) // 2 for opener in openers)
+    return len(different_sides(config, grain)) * sum(_moves(config.max_turns, opener) for opener in openers)
 
 
 def fill(
@@ -104,7 +104,7 @@ def fill(
     games = [replace(config, opens=opens) for opens in (EITHER if config.opens == "random" else (config.opens,))]
     parts = [(game, sides[begin : begin + at_once]) for game in games for begin in range(0, len(sides), at_once)]
     if run is None:
-        counted = [ask_part(provider, *part) for part in _shown(parts, progress)]
+        counted = _ask_parts(provider, parts, progress)
     else:
         settings, gpus = provider.__getstate__(), gpus_for(provider.client_options)
         tasks = [Task(f"hints {n}", ask_apart, (settings, *part), asks=True, gpus=gpus) for n, part in enumerate(parts)]
@@ -118,17 +118,33 @@ Part = tuple[BargainingConfig, NDArray[np.int16]]
 """A game with its opener, and some own sides."""
 
 
-def _shown(parts: Sequence[Part], progress: Progress) -> Iterator[Part]:
-    for number, part in enumerate(parts):
-        progress(f"{number} of {len(parts)} parts", number, len(parts))
-        yield part
+def _ask_parts(provider: LanguageModelHints, parts: Sequence[Part], progress: Progress) -> list[dict[str, Any]]:
+    """Ask for part after part, and show how many hints there are."""
+    total, done = sum(len(sides) * _moves(game.max_turns, EITHER.index(game.opens)) for game, sides in parts), 0
+
+    def show(hints: int) -> None:
+        progress(f"{done + hints:,} of {total:,} hints", done + hints, total)
+
+    counted = []
+    for part in parts:
+        counted.append(ask_part(provider, *part, show))
+        done += counted[-1]["hints"]
+    return counted
 
 
-def ask_part(provider: LanguageModelHints, game: BargainingConfig, sides: NDArray[np.int16]) -> dict[str, Any]:
-    """Ask for the plans of some own sides; what was asked and what came of it."""
+def _moves(max_turns: int, opener: int) -> int:
+    """How many moves an agent makes at most."""
+    return (max_turns - opener + 1) // 2
+
+
+def ask_part(
+    provider: LanguageModelHints, game: BargainingConfig, sides: NDArray[np.int16], show: Callable[[int], object] = int
+) -> dict[str, Any]:
+    """Ask for the plans of some own sides, and show the hints so far after every move; what was asked and what came of it."""
     before, hints, rejected, beyond = provider.asked.counters.snapshot(), 0, 0, 0
     for due, given, last in _refused_games(provider, game, sides):
         hints, rejected, beyond = hints + due, rejected + due - given, beyond + last
+        show(hints)
     after = provider.asked.counters.snapshot()
     asked = {name: after[name] - before[name] for name in ("prompts", "calls")}
     return {"hints": hints, "rejected": rejected, "beyond": beyond, **asked}
