@@ -14,6 +14,7 @@ from test_executor import check_going_on, killed_half_way
 
 from edgeworth.errors import InvalidOption
 from edgeworth.executor.execution import HERE, executor
+from edgeworth.executor.on_ray import connect
 from edgeworth.executor.tasks import Task, packed
 
 ray: Any = pytest.importorskip("ray")
@@ -36,6 +37,12 @@ def test_ray_gives_the_values_of_one_process_and_survives_a_killed_worker(tmp_pa
     assert [packed(value) for value in list(found.values.values())[1:]] == [packed(v) for v in HERE(squares(tmp_path, 6)).whole()]
     assert found.values["dies"] == 100 and [failure.reason for failure in found.failures] == ["ZeroDivisionError: nothing to divide by"]
     assert carried_out(tmp_path).count(100) == 2
+
+
+def test_without_an_address_no_cluster_that_happens_to_run_here_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(ray, "init", lambda **options: asked.append(options))
+    assert connect(2, None) and asked[0]["address"] == "local"
 
 
 def test_a_killed_driver_costs_only_the_tasks_under_way_on_ray(tmp_path: Path) -> None:

@@ -37,8 +37,9 @@ def connect(workers: int | None, address: str | None) -> bool:
     if ray.is_initialized():
         return False
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    alone = {"address": "local", "num_cpus": workers, "include_dashboard": False}  # without "local", Ray would join any that runs here
     try:
-        ray.init(**quiet, **({"num_cpus": workers, "include_dashboard": False} if address is None else {"address": address}))
+        ray.init(**quiet, **(alone if address is None else {"address": address}))
     except Exception as error:  # Ray raises bare ones too
         where = "Ray does not start" if address is None else f"No Ray cluster answers at --address {address}"
         raise InvalidOption(f"{where}: {error} Start one with `ray start --head`, or leave --address out.") from error
