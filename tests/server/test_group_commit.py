@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import pytest
 
+from edgeworth.server.database import Locked
 from edgeworth.server.group_commit import MOST_LINES, GroupCommit
 from edgeworth.server.store import Line
 
@@ -91,6 +93,30 @@ def test_over_a_network_lines_that_arrive_during_a_transaction_share_the_next() 
         return await asyncio.gather(first, *others)
 
     assert asyncio.run(play()) == [True] * 4 and shelf.given == [["a"], ["b", "c", "d"]]
+
+
+def test_lines_of_a_locked_file_are_written_in_a_thread_together_with_those_that_come_meanwhile(shelf: Shelf, commit: GroupCommit) -> None:
+    advance_all, loop_thread, tried = shelf.advance_all, threading.get_ident(), threading.Event()
+
+    def locked(lines: Sequence[Line]) -> list[bool]:
+        if threading.get_ident() == loop_thread:
+            raise Locked(503, "store_unavailable", "Somebody else is writing.", "Try again.")
+        if not tried.is_set():
+            tried.set()
+            time.sleep(0.3)
+        return advance_all(lines)
+
+    shelf.advance_all = locked  # type: ignore[method-assign]
+
+    async def play() -> list[bool]:
+        first = [asyncio.create_task(commit.write(line(name))) for name in "ab"]
+        await asyncio.to_thread(tried.wait, 20.0)
+        others = [asyncio.create_task(commit.write(line(name))) for name in "cd"]
+        await asyncio.sleep(0)
+        commit.flush()  # leaves them to the thread
+        return await asyncio.gather(*first, *others)
+
+    assert asyncio.run(play()) == [True] * 4 and shelf.given == [["a", "b"], ["c", "d"]]
 
 
 def test_an_error_of_the_store_reaches_all_of_them(shelf: Shelf, commit: GroupCommit) -> None:

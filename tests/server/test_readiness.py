@@ -10,19 +10,22 @@ import sqlite3
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
 import psycopg
 import pytest
+from benchmarks.soak_disturbances import file_locked
 from fastapi.testclient import TestClient
 
 from edgeworth.server import readiness
 from edgeworth.server.readiness import Readiness
 from edgeworth.server.store import Store
-from running_servers import MECHANISM, client_of, served, settings_in
+from running_servers import MECHANISM, client_of, served, served_in_thread, settings_in
 
 STORE, NOBODY = "sessions.sqlite", 65_534
 
@@ -179,6 +182,24 @@ def test_a_database_that_is_read_only_or_down_is_not_ready_until_it_is_back(
         assert "no connection" in (why := refused(client)) and "127.0.0.1" not in why and name not in why
         outside.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
         assert is_ready(client)
+
+
+def test_a_file_that_somebody_else_has_locked_keeps_only_those_waiting_who_write_to_it(tmp_path: Path) -> None:
+    with served_in_thread(tmp_path) as base, ThreadPoolExecutor(8) as pool:
+        names = [f"s{k}" for k in range(4)]
+        for name in names:
+            assert httpx.post(f"{base}/reset", json={"session_id": name}).status_code == 200
+        with file_locked(str(tmp_path / STORE)):
+            steps = [
+                pool.submit(httpx.post, f"{base}/step", json={"session_id": name, "action": MECHANISM}, timeout=60.0) for name in names
+            ]
+            opening = pool.submit(httpx.post, f"{base}/reset", json={"session_id": "new"}, timeout=60.0)
+            time.sleep(0.5)
+            began = time.monotonic()
+            assert [httpx.get(f"{base}{path}", timeout=60.0).status_code for path in ("/health", "/sessions", "/metrics")] == [200] * 3
+            assert httpx.get(f"{base}/ready", timeout=60.0).json()["code"] == "no_store"
+            assert time.monotonic() - began < 9.0 and not any(waiting.done() for waiting in (*steps, opening))
+        assert [step.result(60.0).json()["steps"] for step in steps] == [1] * 4 and opening.result(60.0).status_code == 200
 
 
 def test_a_trial_leaves_nothing_in_the_store(store_url: str) -> None:

@@ -6,9 +6,11 @@ the driver becomes a refusal that says why without naming hosts, users or files,
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,12 +25,16 @@ from edgeworth.errors import InvalidOption
 from edgeworth.server.refusals import Refused
 
 BUSY_SECONDS = 10
-"""How long a worker waits for another that is writing to the same SQLite file."""
+"""How long a thread waits for another process that is writing to the same SQLite file."""
+LOOP_SECONDS = 0.005
+"""How long an event loop does, which serves everybody else; then a thread has to wait in its place."""
 CONNECT_SECONDS = 10
 PAGES_BETWEEN_CHECKPOINTS = 4_000
 """SQLite's log may grow to 16 MB before it is copied into the file, which costs a few milliseconds each time."""
 PAGES_AT_ONCE = 256
 """Free pages that are given back in one transaction: a megabyte, which takes a few milliseconds."""
+INCREMENTAL = 2
+"""SQLite's number for files that can give pages back without being rebuilt."""
 BACKENDS = ("sqlite", "postgresql")
 EXPECTED = "sqlite:///folder/file.sqlite or postgresql://user:password@host/database"
 TABLES_LOCK = 0x45444745
@@ -41,6 +47,10 @@ PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 class StoreUnavailable(InvalidOption):
     """A database that cannot be reached now."""
+
+
+class Locked(Refused):
+    """A SQLite file that somebody else is writing to, for longer than an event loop can wait; nothing has changed."""
 
 
 class Cursor:
@@ -71,6 +81,7 @@ class Database:
         """Of SQLite's file."""
         make = _postgresql_engine if self.server else _sqlite_engine
         self._engine, self._fresh = make(self.url, power), make(self.url, power, poolclass=NullPool)
+        self._on_loop = self._engine if self.server else _sqlite_engine(self.url, power, LOOP_SECONDS)
         self._errors: tuple[type[Exception], ...] = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error)
         try:
             self._engine.raw_connection().close()
@@ -127,7 +138,7 @@ class Database:
     @contextmanager
     def setting_up(self) -> Iterator[Cursor]:
         """A transaction that makes tables, of one worker at a time."""
-        with self.writing() as cursor:
+        with self.writing(fresh=True) as cursor:  # which also waits on an event loop that serves nobody yet
             if self.server:
                 cursor.execute("SELECT pg_advisory_xact_lock(:lock)", {"lock": TABLES_LOCK})
             yield cursor
@@ -142,19 +153,23 @@ class Database:
 
     def close(self) -> None:
         """Close all connections."""
-        self._engine.dispose()
+        for engine in (self._engine, self._on_loop):
+            engine.dispose()
 
     @contextmanager
     def _cursor(self, fresh: bool = False) -> Iterator[Cursor]:
         """A connection of the pool, on which every statement commits by itself; errors become refusals."""
         self._check_file()
+        engine = self._fresh if fresh else self._on_loop if _is_event_loop() else self._engine
         try:
-            connection = (self._fresh if fresh else self._engine).raw_connection()
+            connection = engine.raw_connection()
             try:
                 yield Cursor(connection.cursor(), self.server)
             finally:
                 connection.close()
         except self._errors as error:
+            if engine is self._on_loop and _is_locked(error):
+                raise _unavailable("somebody else is writing to its file.", Locked) from error
             unreached = self.server and getattr(error, "sqlstate", None) is None  # the driver's message then names host and user
             raise _unavailable("no connection to the database can be made." if unreached else self._said(error)) from error
 
@@ -165,9 +180,23 @@ class Database:
         return said.replace(str(self.url.password), "***") if self.url.password else said
 
 
-def _unavailable(said: str) -> Refused:
+def _unavailable(said: str, kind: type[Refused] = Refused) -> Refused:
     remedy = "Try again; GET the session's state to see which step it is at."
-    return Refused(503, "store_unavailable", f"The store does not answer: {said}", remedy, retry_after=1)
+    return kind(503, "store_unavailable", f"The store does not answer: {said}", remedy, retry_after=1)
+
+
+def _is_event_loop() -> bool:
+    """Whether this is the thread of an event loop, which nobody may keep waiting."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _is_locked(error: Exception) -> bool:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _file_at(path: str) -> tuple[int, int] | None:
@@ -179,20 +208,21 @@ def _file_at(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _sqlite_engine(url: URL, power: bool, **pool: Any) -> Engine:
+def _sqlite_engine(url: URL, power: bool, patience: float = BUSY_SECONDS, **pool: Any) -> Engine:
     """Readers beside a writer, and commits that survive the death of the process; without `power`, a power cut could undo the last ones."""
     folder = Path(str(url.database)).parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidOption(f"The store's folder cannot be made: {error.strerror}: {folder}.") from error
-    engine = create_engine(url.set(drivername="sqlite"), connect_args={"timeout": BUSY_SECONDS}, **pool)
+    engine = create_engine(url.set(drivername="sqlite"), connect_args={"timeout": patience}, **pool)
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver begins no transactions by itself
         connection.text_factory = READABLE
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file, and of one that is rebuilt
+        if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:  # setting it where it is set takes the write lock
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file, and of one that is rebuilt
         connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BETWEEN_CHECKPOINTS}")
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":

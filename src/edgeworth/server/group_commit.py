@@ -1,13 +1,14 @@
 """Group commit: several steps are written in one transaction, which costs more than the lines in it.
 
-In a local file these are the steps of one turn of the event loop. Over a network they are those that arrive while the group before is
-being written, in a thread.
+In a local file these are the steps of one turn of the event loop. Over a network, or while somebody else has locked the file, they are
+those that arrive while the group before is being written, in a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
 
+from edgeworth.server.database import Locked
 from edgeworth.server.store import Line, Store
 
 MOST_LINES = 16
@@ -29,9 +30,10 @@ class GroupCommit:
         loop = asyncio.get_running_loop()
         written: asyncio.Future[bool] = loop.create_future()
         self._waiting.append((line, written))
-        if not self._store.local:
-            if self._writing is None or self._writing.done():
-                self._writing = asyncio.create_task(self._write_groups())
+        if self._is_writing():
+            pass  # the thread takes this line too
+        elif not self._store.local:
+            self._write_in_thread()
         elif len(self._waiting) == 1:
             loop.call_soon(self.flush)
         elif len(self._waiting) >= MOST_LINES:
@@ -40,9 +42,22 @@ class GroupCommit:
 
     def flush(self) -> None:
         """Write all lines that wait for a local file now."""
-        if self._store.local:
-            group, self._waiting = self._waiting, []
-            _settle(group, self._tried(group))
+        if not self._store.local or self._is_writing():
+            return
+        group, self._waiting = self._waiting, []
+        outcomes = self._tried(group)
+        if isinstance(outcomes, Locked):
+            self._waiting = group
+            self._write_in_thread()
+        else:
+            _settle(group, outcomes)
+
+    def _is_writing(self) -> bool:
+        """Whether a thread is writing."""
+        return self._writing is not None and not self._writing.done()
+
+    def _write_in_thread(self) -> None:
+        self._writing = asyncio.create_task(self._write_groups())
 
     async def _write_groups(self) -> None:
         while self._waiting:

@@ -8,6 +8,7 @@ resulting state.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import re
 import uuid
@@ -19,6 +20,7 @@ from weakref import WeakValueDictionary
 
 from edgeworth import __version__
 from edgeworth.server.clock import now
+from edgeworth.server.database import Locked
 from edgeworth.server.group_commit import GroupCommit
 from edgeworth.server.live import Live, Turn, open_live
 from edgeworth.server.openings import opening_of
@@ -201,12 +203,16 @@ class Sessions:
             if await self._asked(functools.partial(self.store.expire, generation, before)):
                 self._held.pop((owner, name), None)
                 gone += 1
+            await self._asked(self.store.database.give_pages_back)
             await asyncio.sleep(SWEEP_PAUSE_SECONDS)
         return gone
 
     async def _asked(self, question: Callable[[], Result]) -> Result:
-        """Ask the store: directly where it is a local file, in a thread where it is reached over a network."""
-        return question() if self.store.local else await asyncio.to_thread(question)
+        """Ask the store: directly where it is a local file, in a thread where it is reached over a network or is locked."""
+        if self.store.local:
+            with contextlib.suppress(Locked):
+                return question()
+        return await asyncio.to_thread(question)
 
 
 def conflict(held: Held) -> Refused:

@@ -207,13 +207,11 @@ class Store:
         return [(owner, name, generation) for owner, name, generation in self.database.rows(IDLE, before._asdict())]
 
     def expire(self, generation: str, before: Before) -> bool:
-        """Delete a session, unless it has been touched since, and give its space back."""
+        """Delete a session, unless it has been touched since."""
         with self.database.writing() as cursor:
             if not self.local:
                 cursor.execute(TAKE, {"generation": generation})
-            gone = _forget(cursor, generation, before)
-        self.database.give_pages_back()
-        return gone
+            return _forget(cursor, generation, before)
 
     def check(self) -> None:
         """Open, step and delete a session in one transaction; refused, with the reason, where the store cannot take that."""

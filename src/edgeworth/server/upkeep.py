@@ -14,14 +14,12 @@ from typing import NamedTuple
 
 from edgeworth.errors import EdgeworthError, InvalidOption
 from edgeworth.files import writing
-from edgeworth.server.database import Cursor, Database, checked_url, shown
+from edgeworth.server.database import INCREMENTAL, Cursor, Database, checked_url, shown
 from edgeworth.server.openings import opening_in
 from edgeworth.server.refusals import Refused, unreadable_session
 from edgeworth.server.schema import check_version
 from edgeworth.server.store import READ, parsed
 
-INCREMENTAL = 2
-"""SQLite's number for files that can give pages back without being rebuilt."""
 SIZE = {
     False: "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     True: "SELECT pg_total_relation_size('edgeworth_openings') + pg_total_relation_size('edgeworth_log')",
