@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from stub_model import Stub
 
 from edgeworth.dialogues.sentences import TONES
+from edgeworth.errors import UnknownName
+from edgeworth.server import routes_designers
+from edgeworth.server.model_process import ModelProcess
+from edgeworth.server.speech import speech_process
 from running_servers import client_of, settings_in
 
 CONTEXT = {"counts": [2, 2, 2], "my_utilities": [3, 1, 1], "partner_utilities": [1, 3, 1]}
@@ -75,6 +81,42 @@ def test_a_move_that_is_not_legal_is_not_put_into_words(tmp_path: Path, action: 
         client.post("/bargaining/reset", json={**OPENS, "opens": "agent"})
         refused = client.post("/bargaining/say", json={"session_id": "s", "action": action})
         assert (refused.status_code, refused.json()["code"]) == (422, "illegal_action")
+
+
+SPEAKS = "I would like two books and one ball."
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "rejected"),
+    [(SPEAKS, "model", None), ("I want everything!", "template", "I want everything!")],
+)
+def test_a_model_words_a_move_where_the_parser_reads_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, source: str, rejected: str | None
+) -> None:
+    monkeypatch.setattr(routes_designers, "speech_process", lambda settings: ModelProcess("stub", functools.partial(Stub, text=text)))
+    action = {"act_type": 0, "oA": [2, 0, 1]}
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        said = client.post("/bargaining/say", json={"session_id": "s", "action": action, "by": "model"}).json()
+        assert (said["source"], said["rejected"]) == (source, rejected) and (said["sentence"] == text) is (source == "model")
+        assert parse(client, said["sentence"])["action"] == action
+
+
+def test_without_a_model_that_speaks_only_templates_do(tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        client.post("/bargaining/reset", json=OPENS)
+        given = {"session_id": "s", "action": {"act_type": 0, "oA": [2, 0, 1]}}
+        refused = client.post("/bargaining/say", json={**given, "by": "model"})
+        assert (refused.status_code, refused.json()["code"]) == (409, "no_speech_model") and "--speech-model" in refused.json()["remedy"]
+        assert client.post("/bargaining/say", json=given).json()["source"] == "template"
+
+
+def test_the_model_that_speaks_is_named_in_the_settings(tmp_path: Path) -> None:
+    assert speech_process(settings_in(tmp_path)) is None
+    named = speech_process(settings_in(tmp_path, speech_client="ollama", speech_model="qwen2.5:1.5b"))
+    assert named is not None and named.name == "qwen2.5:1.5b" and not named.loaded
+    with pytest.raises(UnknownName, match="ollama"):
+        speech_process(settings_in(tmp_path, speech_client="olama"))
 
 
 def test_a_session_opened_with_a_tone_has_the_words_beside_the_acts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import typer
 from rich.console import RenderableType
 
 from edgeworth.cli.console import deliver, table
-from edgeworth.cli.options import AsJson
+from edgeworth.cli.options import AsJson, changed
 from edgeworth.cli.welcome import welcome
 from edgeworth.errors import DataError, EdgeworthError, MissingExtra
 from edgeworth.evaluation.statistics import counted
@@ -57,6 +57,14 @@ def serve_command(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the lab page in a browser, where there is one.")] = False,
     designer: Annotated[str | None, typer.Option(help="Designer for requests that name none.")] = None,
     warm: Annotated[list[str] | None, typer.Option(help="Designer to load at the start; repeatable.")] = None,
+    speech_client: Annotated[
+        str | None,
+        typer.Option(help="Language model client that puts moves into words: ollama, vllm, … Default: huggingface with --speech-model."),
+    ] = None,
+    speech_model: Annotated[str | None, typer.Option(help="Its model. With neither, moves are put into words by templates.")] = None,
+    speech_option: Annotated[
+        list[str] | None, typer.Option(help="Option of that client, e.g. --speech-option base_url=http://host:8000/v1; repeatable.")
+    ] = None,
     runs: Annotated[Path, typer.Option(help="Folder of runs whose figures, metrics and histories are shown under /plots/runs/.")] = Path(
         "runs"
     ),
@@ -107,6 +115,9 @@ def serve_command(
         origins=tuple(origin or ()),
         root_path=root_path,
         warm=tuple(warm or ()),
+        speech_client=speech_client or "",
+        speech_model=speech_model or "",
+        speech_options=tuple(changed({}, speech_option, "timeout=10", "--speech-option").items()),
         runs=str(runs),
         results=str(results),
         drain_seconds=drain_seconds,

@@ -106,7 +106,7 @@ def study_file(name: str) -> Path:
 def _study_page(result: dict[str, Any], study: Study) -> Iterator[RenderableType]:
     compared = any("over_baseline" in cell for cell in result["cells"])
     rest = ["over baseline", *(f"with {hint}" for hint in study.play_with)] if compared else ["below Bayes", "deals", "target"]
-    found = table("agent", "share of maximum", "95 % over seeds", "blind Bayes", "CPU seconds", *rest, title=study.about)
+    found = table("agent", "share of maximum", "95 % over seeds", "blind Bayes", "CPU s", *rest, title=study.about)
     for cell in result["cells"]:
         share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
         seconds = sum(float(run["cpu_seconds"]) for run in cell["seeds"]) / len(cell["seeds"])

@@ -33,10 +33,9 @@ from edgeworth.server.openings import opening_of
 from edgeworth.server.plots import Remembered, shown_files
 from edgeworth.server.readiness import Readiness
 from edgeworth.server.refusals import add_exception_handlers
-from edgeworth.server.routes_designers import add_designers
+from edgeworth.server.routes_designers import add_models
 from edgeworth.server.routes_games import auction_routes, bargaining_routes, session_routes
 from edgeworth.server.routes_lab import lab_routes
-from edgeworth.server.routes_negotiations import negotiation_routes
 from edgeworth.server.routes_openenv import add_openenv
 from edgeworth.server.routes_pages import page_routes
 from edgeworth.server.routes_results import result_routes
@@ -85,7 +84,6 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     app.include_router(auction_routes(sessions))
     app.include_router(sales_routes(sessions))
     app.include_router(bargaining_routes(sessions))
-    app.include_router(negotiation_routes(sessions))
     app.include_router(session_routes(sessions))
     app.include_router(lab_routes())
     files, training = Remembered(lambda: shown_files(settings)), Training(settings)
@@ -93,7 +91,7 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     app.include_router(run_routes(settings, files, training))
     app.include_router(result_routes(settings))
     app.include_router(page_routes(files, readiness, metrics, lambda: running.draining))
-    add_designers(app, sessions, settings)
+    add_models(app, sessions, settings)
     add_sockets(app, sessions, settings)
     add_openenv(app, sessions, settings)
     add_exception_handlers(app)

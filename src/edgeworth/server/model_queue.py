@@ -11,11 +11,12 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
+from fastapi import Request as Incoming
 from prometheus_client import Counter, Histogram
 
 from edgeworth.errors import EdgeworthError, IllegalAction, ModelUnavailable
@@ -33,6 +34,8 @@ TEMPORARY = frozenset({"dropped", "timeout", "server_error", "rate_limited", "un
 """A model's reasons for not answering that may have passed at the next attempt."""
 RETRY_SECONDS = 2
 ASK_LATER = "Ask again later, or ask another one."
+LOOK_SECONDS = 0.25
+"""How often a waiting request checks that its client is still connected."""
 CLOSE_SECONDS = 10.0
 """How long a closing queue waits for the batch in progress."""
 WAIT_BUCKETS = (0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -252,6 +255,18 @@ class RequestQueue(Generic[Asked, Answer]):
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+
+
+async def while_connected(request: Incoming, asking: Coroutine[Any, Any, Result]) -> Result:
+    """The answer; the request is cancelled when its client disconnects."""
+    task = asyncio.ensure_future(asking)
+    try:
+        while not (await asyncio.wait({task}, timeout=LOOK_SECONDS))[0]:
+            if await request.is_disconnected():
+                raise Refused(400, "gone", "The client went away before there was an answer.", "Ask again.")
+        return task.result()
+    finally:
+        task.cancel()
 
 
 def failure(who: str, error: Exception) -> Refused:

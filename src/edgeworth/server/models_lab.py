@@ -91,6 +91,9 @@ class SayRequest(BaseModel):
     session_id: SessionId
     action: Move
     tone: Tone = "plain"
+    by: Literal["template", "model"] = Field(
+        "template", description="Who words it; `model` is the language model that speaks on this server."
+    )
 
 
 class Said(BaseModel):
@@ -98,6 +101,10 @@ class Said(BaseModel):
 
     sentence: str
     tone: Tone
+    source: Literal["template", "model"] = Field(description="Who worded it.")
+    rejected: str | None = Field(
+        description="Where a template took the model's place: what the model wrote that does not say this move, or why it wrote nothing."
+    )
     steps: int = Field(description="The step of the session that it is for.")
 
 

@@ -6,9 +6,9 @@ import asyncio
 import dataclasses
 import functools
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
@@ -22,16 +22,15 @@ from edgeworth.server.hints import Hinted, Moment, hint_workers, situation_batch
 from edgeworth.server.known_markets import KnownMarket, market_described, market_in
 from edgeworth.server.live import LiveAuction, LiveBargaining
 from edgeworth.server.model_process import designer_process, pocket_process
-from edgeworth.server.model_queue import QueueMetrics, RequestQueue
+from edgeworth.server.model_queue import QueueMetrics, RequestQueue, while_connected
 from edgeworth.server.models_designers import Designers, DesignReply, DesignRequest, HintReply, HintRequest, Providers, WorkerState
 from edgeworth.server.refusals import Json, Refused, problems
+from edgeworth.server.routes_negotiations import negotiation_routes
 from edgeworth.server.sessions import Held, Sessions, other_game
 from edgeworth.server.settings import ServerSettings
+from edgeworth.server.speech import SpeechWorker, speech_process
 
-Answer = TypeVar("Answer")
 Queues = Mapping[str, RequestQueue[Any, Any]]
-LOOK_SECONDS = 0.25
-"""How often a waiting request checks that its client is still connected."""
 UNREAD = {"current_mechanism", "recent_mechanisms"}
 """What the game reads itself, so that its errors name the field."""
 ANSWERS = (404, 409, 501, 502, 503, 504)
@@ -149,18 +148,6 @@ def hint_words(hint: Hint) -> dict[str, Any]:
     return {"act_type": int(hint.act), "act": Act(hint.act).name, "oA": list(hint.share), "confidence": round(hint.confidence, 6)}
 
 
-async def while_connected(request: Request, asking: Coroutine[Any, Any, Answer]) -> Answer:
-    """The answer; the request is cancelled when its client disconnects."""
-    task = asyncio.ensure_future(asking)
-    try:
-        while not (await asyncio.wait({task}, timeout=LOOK_SECONDS))[0]:
-            if await request.is_disconnected():
-                raise Refused(400, "gone", "The client went away before there was an answer.", "Ask again.")
-        return task.result()
-    finally:
-        task.cancel()
-
-
 def listed(kind: str, queues: Queues) -> list[dict[str, Any]]:
     """The designers or providers behind queues, as `WorkerState` describes them."""
     return [
@@ -181,21 +168,23 @@ def elapsed(began: float) -> float:
     return round(1e3 * (time.perf_counter() - began), 3)
 
 
-def add_designers(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
-    """Add designers and hint providers to the application: queues, routes, metrics, and what runs at start and stop."""
+def add_models(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
+    """Add designers, hint providers and a model that speaks: their queues, routes and metrics, and what runs at start and stop."""
     process, metrics = pocket_process(), QueueMetrics(app.state.metrics)
     limits = settings.queues if settings.tokens else dataclasses.replace(settings.queues, per_owner=settings.queues.queue)
     designs = designer_process(process)
-    designing, hinting = designer_workers(designs), hint_workers(process)
-    threads = ThreadPoolExecutor(len(designing) + len(hinting), thread_name_prefix="model queue")
+    designing, hinting, speaking = designer_workers(designs), hint_workers(process), speech_process(settings)
+    threads = ThreadPoolExecutor(len(designing) + len(hinting) + 1, thread_name_prefix="model queue")
     designers = {name: RequestQueue(name, worker, limits, threads, metrics) for name, worker in designing.items()}
     hints = {name: RequestQueue(f"hints {name}", worker, limits, threads, metrics) for name, worker in hinting.items()}
     for name in settings.warm:
         known_name("designer or hint provider to warm", name, {**hints, **designers})
-    queues: list[RequestQueue[Any, Any]] = [*designers.values(), *hints.values()]
+    speech = None if speaking is None else RequestQueue("speech", SpeechWorker(speaking), limits, threads, metrics)
+    queues: list[RequestQueue[Any, Any]] = [*designers.values(), *hints.values(), *([] if speech is None else [speech])]
     metrics.watch(queues)
     app.include_router(designer_routes(designers, known_name("designer", settings.designer, designers), sessions))
     app.include_router(hint_routes(hints, sessions))
+    app.include_router(negotiation_routes(sessions, speech))
 
     async def start() -> None:
         for queue in queues:
@@ -210,7 +199,7 @@ def add_designers(app: FastAPI, sessions: Sessions, settings: ServerSettings) ->
         await close()
 
     async def close() -> None:
-        for each in {process, designs}:
+        for each in {process, designs, *([] if speaking is None else [speaking])}:
             await asyncio.to_thread(each.close)
 
     app.state.running.starts.append(start)

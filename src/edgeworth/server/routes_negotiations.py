@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from edgeworth.dialogues.sentences import Tone, conversation_of, sentence, sentences
+from edgeworth.dialogues.sentences import Tone, conversation_of, sentences
+from edgeworth.dialogues.speech import Speech, Utterance
 from edgeworth.dialogues.understanding import understand
 from edgeworth.dialogues.wording import OUTCOME_WORDS, act_name
 from edgeworth.errors import IllegalAction
@@ -19,15 +20,17 @@ from edgeworth.games.bargaining.contexts import Triple, triple_of
 from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, History, Move, history_of, share_for_agent
 from edgeworth.games.bargaining.vocabulary import Act, Outcome, Side
 from edgeworth.server.live import LiveBargaining
+from edgeworth.server.model_queue import RequestQueue, while_connected
 from edgeworth.server.models import SessionId
 from edgeworth.server.models_lab import Analysis, Parsed, ParseRequest, Said, SayRequest, Transcript
 from edgeworth.server.refusals import Json, Refused, problems
 from edgeworth.server.routes_games import owner_of
 from edgeworth.server.sessions import Held, Sessions, other_game
+from edgeworth.server.speech import ToSay
 
 
-def negotiation_routes(sessions: Sessions) -> APIRouter:
-    """A negotiation in words, and measured."""
+def negotiation_routes(sessions: Sessions, speech: RequestQueue[ToSay, Utterance] | None) -> APIRouter:
+    """A negotiation in words, and measured; `speech` is the queue of the language model that speaks, where there is one."""
     router = APIRouter(prefix="/bargaining", tags=["bargaining"])
 
     @router.post("/parse", operation_id="parse", response_model=Parsed, responses=problems(404, 409))
@@ -37,12 +40,20 @@ def negotiation_routes(sessions: Sessions) -> APIRouter:
         refuse_over(held)
         return Json({**parsed(live, body.text), "steps": live.steps})
 
-    @router.post("/say", operation_id="say", response_model=Said, responses=problems(404, 409))
+    @router.post("/say", operation_id="say", response_model=Said, responses=problems(404, 409, 501, 502, 503, 504))
     async def say(request: Request, body: SayRequest) -> Response:
         """Put a move of the agent's into words, without making it; `/bargaining/parse` reads them back as exactly this move."""
         held, live = await negotiation(sessions, request, body.session_id)
         refuse_over(held)
-        return Json(said(live, body))
+        wanted, steps = to_say(live, body), live.steps
+        if body.by == "template":
+            said = wanted.by(Speech(body.tone))
+        elif speech is None:
+            message = "No language model speaks on this server."
+            raise Refused(409, "no_speech_model", message, "Ask for `template`, or start the server with --speech-model.", "by")
+        else:
+            said = await while_connected(request, speech.ask(wanted, owner_of(request)))
+        return Json({"sentence": said.text, "tone": body.tone, "source": said.source, "rejected": said.rejected, "steps": steps})
 
     @router.get("/transcript", operation_id="transcript", response_model=Transcript, responses=problems(404, 409))
     async def transcript(request: Request, session_id: Annotated[SessionId, Query()], tone: Tone = "plain") -> Response:
@@ -126,13 +137,12 @@ def action_of(move: Move | None) -> dict[str, Any] | None:
     return None if move is None else {"act_type": int(move.act), "oA": move.share or (0, 0, 0)}
 
 
-def said(live: LiveBargaining, body: SayRequest) -> dict[str, Any]:
-    """A move in words as `Said` describes it; one that is not legal now is refused."""
+def to_say(live: LiveBargaining, body: SayRequest) -> ToSay:
+    """The move that a request wants in words; one that is not legal now is refused."""
     act, pool, moves = Act(body.action.act_type), live.env.context.counts, history(live)
     if not live.info()["action_mask"][act]:
         raise IllegalAction(f"{act.name} is not legal now.", "act_type")
     if any(units > count for units, count in zip(body.action.oA, pool, strict=True)):
         raise IllegalAction(f"oA is {list(body.action.oA)}; expected shares within the pool {list(pool)}.", "oA")
     move = Move(Side.AGENT, act, triple_of(body.action.oA) if act in ACTS_WITH_SHARE else None)
-    conversation = conversation_of(pool, moves)
-    return {"sentence": sentence(move, conversation, body.tone, key(live), len(moves)), "tone": body.tone, "steps": live.steps}
+    return ToSay(move, conversation_of(pool, moves), body.tone, key(live), len(moves))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from edgeworth.catalog import BEST_DESIGNER
 from edgeworth.errors import DataError, InvalidOption
@@ -134,6 +134,12 @@ class ServerSettings:
     """The designer where a request names none."""
     warm: tuple[str, ...] = ()
     """Designers and hint providers that are loaded at the start."""
+    speech_client: str = ""
+    """The client of the language model that puts moves into words, by name; with neither this nor a model there are templates only."""
+    speech_model: str = ""
+    """Its model."""
+    speech_options: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+    """Further options of the client."""
     queues: QueueLimits = field(default_factory=QueueLimits)
     results: str = "results"
     """The folder whose figures and tables are shown under /plots/results/."""
