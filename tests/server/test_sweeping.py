@@ -6,6 +6,7 @@ import asyncio
 import gc
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from edgeworth.server.monitoring import METRICS_FOLDER
 from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.sessions import SWEEP_PAUSE_SECONDS, Sessions
 from edgeworth.server.settings import SessionLimits
-from edgeworth.server.store import Store
+from edgeworth.server.store import Before, Store
 from running_servers import MECHANISM, client_of, settings_in
 
 
@@ -64,6 +65,28 @@ def test_requests_are_served_between_the_sessions_that_a_sweep_deletes(tmp_path:
 
     assert asyncio.run(play()) == 30
     assert set(left) >= set(range(2, 31)), "some sessions were deleted together"
+    store.close()
+
+
+def test_a_deletion_that_takes_long_keeps_no_request_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, stepped = filled(tmp_path, 1, 1), threading.Event()
+    sessions, expire = Sessions(store), store.expire
+
+    def slowly(generation: str, before: Before) -> bool:
+        assert stepped.wait(20.0)
+        return expire(generation, before)
+
+    monkeypatch.setattr(store, "expire", slowly)
+
+    async def play() -> int:
+        await sessions.open("local", "auction", {}, 1, "busy")
+        sweep = asyncio.create_task(sessions.expire())
+        await asyncio.sleep(0.1)
+        await sessions.step("local", "busy", MECHANISM)
+        stepped.set()
+        return await sweep
+
+    assert asyncio.run(play()) == 1
     store.close()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import re
 import uuid
 from collections import OrderedDict
@@ -200,10 +199,9 @@ class Sessions:
         moment, gone, kept = now(), 0, self.limits.idle_seconds
         before = Before(moment - kept, moment - min(kept, self.limits.unnamed_idle_seconds))
         for owner, name, generation in await asyncio.to_thread(self.store.idle, before):
-            if await self._asked(functools.partial(self.store.expire, generation, before)):
+            if await asyncio.to_thread(self.store.expire, generation, before):
                 self._held.pop((owner, name), None)
                 gone += 1
-            await self._asked(self.store.database.give_pages_back)
             await asyncio.sleep(SWEEP_PAUSE_SECONDS)
         return gone
 

@@ -207,11 +207,13 @@ class Store:
         return [(owner, name, generation) for owner, name, generation in self.database.rows(IDLE, before._asdict())]
 
     def expire(self, generation: str, before: Before) -> bool:
-        """Delete a session, unless it has been touched since."""
+        """Delete a session, unless it has been touched since, and give its space back."""
         with self.database.writing() as cursor:
             if not self.local:
                 cursor.execute(TAKE, {"generation": generation})
-            return _forget(cursor, generation, before)
+            gone = _forget(cursor, generation, before)
+        self.database.give_pages_back()
+        return gone
 
     def check(self) -> None:
         """Open, step and delete a session in one transaction; refused, with the reason, where the store cannot take that."""
