@@ -37,7 +37,7 @@ http {{
 def nginx_with(folder: Path, configuration: str, ready: str) -> Iterator[None]:
     """nginx with these servers, once it answers at an address."""
     assert NGINX is not None
-    (folder / "edgeworth.conf").write_text(configuration, encoding="utf-8")
+    (folder / "edgeworth.conf").write_text(configuration.replace("/var/log/nginx", str(folder)), encoding="utf-8")
     (folder / "main.conf").write_text(MAIN.format(folder=folder, user="user root;\n" if os.getuid() == 0 else ""), encoding="utf-8")
     process = subprocess.Popen([NGINX, "-p", str(folder), "-c", str(folder / "main.conf")], stderr=subprocess.DEVNULL)
     try:

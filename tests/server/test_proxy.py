@@ -6,11 +6,13 @@ The clients that have to be timed out run together, in the fixture `slow_clients
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 import orjson
@@ -48,9 +50,14 @@ pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 
 
 @pytest.fixture(scope="module")
-def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[uvicorn.Server, int]]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where nginx has its files."""
+    return tmp_path_factory.mktemp("nginx")
+
+
+@pytest.fixture(scope="module")
+def proxied(folder: Path) -> Iterator[tuple[uvicorn.Server, int]]:
     """A server, and the port of nginx in front of it."""
-    folder = tmp_path_factory.mktemp("nginx")
     results = folder / "results"
     results.mkdir()
     (results / "large.png").write_bytes(FIGURE)
@@ -87,6 +94,23 @@ def test_a_body_over_the_limit_is_refused(proxied: tuple[uvicorn.Server, int]) -
 def test_headers_over_the_limit_are_refused(proxied: tuple[uvicorn.Server, int]) -> None:
     answer = httpx.get(f"http://localhost:{proxied[1]}/health", headers={"x": "a" * 70_000})
     assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("head", [POST, b"GET /ws HTTP/1.1\r\nhost: localhost\r\n" + UPGRADE], ids=["request", "socket"])
+def test_chunks_are_refused_and_trailers_without_end_are_not_read(proxied: tuple[uvicorn.Server, int], head: bytes) -> None:
+    with connected(proxied[1]) as line, pytest.raises(ConnectionError):
+        line.sendall(head + b"transfer-encoding: chunked\r\n\r\n0\r\n")
+        assert read_to_the_end(line).startswith(b"HTTP/1.1 411 ")
+        until = time.monotonic() + 30.0
+        while time.monotonic() < until:
+            line.sendall((b"x: " + b"a" * 1_000 + b"\r\n") * 64)
+            time.sleep(0.2)
+
+
+def test_the_access_log_has_the_client_and_the_path_but_no_query_string(proxied: tuple[uvicorn.Server, int], folder: Path) -> None:
+    assert httpx.get(f"http://localhost:{proxied[1]}/health?token=a-token-of-alice").status_code == 400
+    said = (folder / "edgeworth.log").read_text(encoding="utf-8")
+    assert re.search(r'^127\.0\.0\.1 \[\S+\] "GET /health" 400 ', said, re.MULTILINE) and "a-token-of-alice" not in said
 
 
 def connected(port: int) -> socket.socket:

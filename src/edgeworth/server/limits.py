@@ -117,7 +117,7 @@ class Guard:
         length, kind = headers.get("content-length", ""), headers.get("content-type")
         if "transfer-encoding" in headers:  # trailers may follow the chunks without end, and uvicorn keeps them all
             said = "The body came in chunks, without a stated length."
-            raise Refused(411, "length_required", said, "Send it with a Content-Length header, or through a proxy.", "content-length")
+            raise Refused(411, "length_required", said, "Send it with a Content-Length header.", "content-length")
         if length.isdigit() and int(length[:20]) > self.limits.body_bytes:
             raise self._too_long(length[:20])
         chunks, size = [], 0
