@@ -40,7 +40,6 @@ SLOW_SENDERS = {
     "headers of a second request": (b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nGET /health HTTP/1.1\r\nx: ", b"a"),
     "body": (POST + b'content-length: 100\r\n\r\n{"session_id"', b""),
     "a byte after an answer": (b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nG", b""),
-    "a socket with a body": (b"GET /ws HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n" + UPGRADE + b"\r\n", b""),
 }
 """What a client sends at once, and then every half second."""
 EPISODE = 1_000

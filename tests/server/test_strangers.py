@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -17,15 +16,17 @@ from benchmarks.nginx_process import CONFIGURATION, NGINX, nginx_with
 from benchmarks.server_process import free_port
 
 from edgeworth.server.settings import RequestLimits
-from running_servers import in_thread, read_to_the_end, served, settings_in
+from running_servers import Server, in_thread, read_to_the_end, served, settings_in
 
 TOKENS = (("alice", "a-token-of-alice"),)
 OWNER = "authorization: Bearer a-token-of-alice\r\n"
 CHUNKED = "POST /step HTTP/1.1\r\nhost: localhost\r\n{owner}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
 TRAILERS = b"x: " + b"a" * 1_000 + b"\r\n"
+UNFINISHED = "POST /step HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\n"
+BODY = "content-length: 5\r\n"
 UPGRADE = (
     "GET /ws HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
-    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\ncontent-length: 5\r\n\r\n"
+    f"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n{BODY}\r\n"
 )
 
 
@@ -66,54 +67,89 @@ def test_headers_beyond_the_limit_are_refused(port: int) -> None:
         assert answer.status_code == status
 
 
-def test_a_flood_of_pings_on_one_socket_leaves_the_others_their_turn(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server process with tokens."""
+    with served(tmp_path_factory.mktemp("process"), "--behind-proxy", tokens="alice:a-token-of-alice") as server:
+        server.address()
+        yield server
+
+
+def port_of(server: Server) -> int:
+    return int(server.address().rpartition(":")[2])
+
+
+def test_a_flood_of_pings_on_one_socket_leaves_the_others_their_turn(process: Server) -> None:
     pings, over = frame(b"", kind=9) * 10_000, threading.Event()
-    with served(tmp_path, tokens="alice:a-token-of-alice") as server:
-        base = server.address()
-        with socket.create_connection(("127.0.0.1", int(base.rpartition(":")[2]))) as line:
-            line.sendall(UPGRADE.replace("content-length: 5\r\n", OWNER).encode())
-            assert b" 101 " in line.recv(65_536)
+    with socket.create_connection(("127.0.0.1", port_of(process))) as line:
+        line.sendall(UPGRADE.replace(BODY, OWNER).encode())
+        assert b" 101 " in line.recv(65_536)
 
-            def flood() -> None:
-                with contextlib.suppress(OSError):
-                    while not over.is_set():
-                        line.sendall(pings)
+        def flood() -> None:
+            with contextlib.suppress(OSError):
+                while not over.is_set():
+                    line.sendall(pings)
 
-            flooding = threading.Thread(target=flood)
-            flooding.start()
-            time.sleep(2.0)  # the server is behind by now
-            began = time.monotonic()
-            with httpx.Client(base_url=base, timeout=60.0) as client:
-                assert [client.get("/health").status_code for _ in range(5)] == [200] * 5
-            taken = time.monotonic() - began
-            over.set()
-            line.shutdown(socket.SHUT_RDWR)
-            flooding.join(30.0)
+        flooding = threading.Thread(target=flood)
+        flooding.start()
+        time.sleep(2.0)  # the server is behind by now
+        began = time.monotonic()
+        with httpx.Client(base_url=process.address(), timeout=60.0) as client:
+            assert [client.get("/health").status_code for _ in range(5)] == [200] * 5
+        taken = time.monotonic() - began
+        over.set()
+        line.shutdown(socket.SHUT_RDWR)
+        flooding.join(30.0)
     assert taken < 5.0
 
 
+HANDSHAKES = {
+    "a long line": UPGRADE.replace(BODY, f"x: {'a' * 9_000}\r\n"),
+    "many lines": UPGRADE.replace(BODY, "".join(f"x{k}: a\r\n" for k in range(200))),
+    "a long query": UPGRADE.replace(BODY, "").replace("/ws", f"/ws?x={'a' * 9_000}"),
+}
+
+
+def answer_to(port: int, request: str) -> str:
+    """The beginning of an answer, from a connection that may stay open."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line:
+        line.sendall(request.encode())
+        return line.recv(65_536).decode()[:12]
+
+
+@pytest.mark.parametrize("name", HANDSHAKES)
+def test_a_handshake_with_long_headers_is_answered(process: Server, name: str) -> None:
+    assert answer_to(port_of(process), HANDSHAKES[name]) == "HTTP/1.1 403"
+    assert answer_to(port_of(process), HANDSHAKES[name].replace("upgrade:", f"{OWNER}upgrade:", 1)) == "HTTP/1.1 101"
+
+
 @pytest.fixture(scope="module")
-def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """A server process with tokens behind nginx; the port of nginx, on all addresses of this machine."""
+def proxied(process: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of nginx before the process, on all addresses of this machine."""
     folder, front = tmp_path_factory.mktemp("proxied"), free_port()
-    with served(folder, "--behind-proxy", tokens="alice:a-token-of-alice") as server:
-        back = server.address().rpartition(":")[2]
-        text = CONFIGURATION.read_text(encoding="utf-8").replace("listen 8080;", f"listen {front};")
-        with nginx_with(folder, text.replace("127.0.0.1:8765;", f"127.0.0.1:{back};"), f"http://localhost:{front}/ready"):
-            yield front
-            said = server.stop() == 0 and server.said()
+    text = CONFIGURATION.read_text(encoding="utf-8").replace("listen 8080;", f"listen {front};")
+    with nginx_with(folder, text.replace("127.0.0.1:8765;", f"127.0.0.1:{port_of(process)};"), f"http://localhost:{front}/ready"):
+        yield front
+        said = process.stop() == 0 and process.said()
     clients = {json.loads(line).get("client") for line in str(said).splitlines() if line.startswith("{")}
     assert "127.0.0.3" in clients, "the log has the address of the proxy, not of the client"
 
 
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+@pytest.mark.parametrize("path", ["/ws", "/health"])
+def test_behind_the_proxy_a_socket_with_a_body_is_answered(proxied: int, path: str) -> None:
+    """uvicorn would keep the connection, whether the body comes or not."""
+    assert answer_to(proxied, UPGRADE.replace("/ws", path) + "hello") == "HTTP/1.1 400"
+
+
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 def test_behind_the_proxy_one_address_cannot_take_the_connections_of_others(proxied: int) -> None:
-    """Requests for a socket whose body never comes: uvicorn waits for it without a limit, the proxy does not pass them on."""
+    """Unfinished requests: uvicorn waits for them without a limit, the proxy does not pass them on."""
     with contextlib.ExitStack() as lines:
         opened = []
         for _ in range(4_200):
             line = lines.enter_context(socket.create_connection(("127.0.0.1", proxied), timeout=20.0, source_address=("127.0.0.2", 0)))
-            line.sendall(UPGRADE.encode())
+            line.sendall(UNFINISHED.encode())
             opened.append(line)
         assert read_to_the_end(opened[-1]).decode().startswith("HTTP/1.1 429 ")
         with httpx.Client(base_url=f"http://127.0.0.1:{proxied}", transport=httpx.HTTPTransport(local_address="127.0.0.3")) as client:

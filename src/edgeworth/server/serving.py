@@ -36,6 +36,9 @@ BACKLOG = 2_048
 RECEIVE_BYTES = 16_384
 """What the kernel may hold of a connection until it is read, and so the most that one client can make the event loop handle before it
 turns to the others: with megabytes of WebSocket pings, which uvicorn answers one by one, that took half a minute."""
+NO_LIMIT = {"WEBSOCKETS_MAX_LINE_LENGTH": str(2**31), "WEBSOCKETS_MAX_NUM_HEADERS": str(2**31)}
+"""What tells the `websockets` library to take any headers. It would refuse those of more than 8 KiB or 128 lines, and uvicorn would keep
+such a connection open without an answer; `Access` refuses them, with one, beyond our own limit."""
 MEMORY = Path("/dev/shm")
 """Files in memory, where there are any. On a disk that is full, a worker that counts in a file is killed (SIGBUS)."""
 STARTUP_FAILURE = 3
@@ -132,6 +135,7 @@ def _stop_with_supervisor() -> None:
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until a signal comes; `announce` is called with the address."""
     leave_process_one()
+    os.environ.update(NO_LIMIT)  # before uvicorn loads the library
     _check_store(settings.store)
     set_up_log()
     with bound(settings) as listening:
