@@ -35,6 +35,7 @@ def test_the_time_left_is_known_from_the_first_slow_part_on() -> None:
 
 def test_parts_that_a_cache_holds_do_not_make_the_rest_look_quick() -> None:
     cached = [(0.01 * part, part / 26) for part in range(21)]
+    assert noted(Clock(), *cached, (10.0, 20 / 26)).left() is None
     assert noted(Clock(), *cached, (18.0, 21 / 26)).left() == pytest.approx(5 * 18.0, rel=0.02)
 
 
@@ -43,7 +44,7 @@ def test_parts_that_end_together_count_as_the_long_ones_they_are() -> None:
 
 
 def test_before_anything_is_done_the_time_is_unknown_and_a_new_phase_begins_anew() -> None:
-    assert noted(Clock(), (0.0, 0.0), (60.0, 0.0)).left() is None
+    assert noted(Clock(), (0.0, 0.0), (60.0, 0.0)).left() is None and noted(Clock(), (0.0, 0.0), (9.0, 1.0)).left() == 0.0
     assert noted(Clock(), (0.0, 0.0), (10.0, 1.0), (20.0, 0.0), (40.0, 0.5)).left() == 20.0
 
 

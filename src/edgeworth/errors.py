@@ -70,7 +70,8 @@ class UnknownName(InvalidOption):
         self.known = sorted(known)
         self.nearest = nearest(str(name), self.known)
         others = f", or {also}" if also else ""
-        super().__init__(f"Unknown {kind} {shown(name)}. Known: {', '.join(self.known)}{others}.{suggestion(str(name), self.known)}")
+        listed = ", ".join(repr(each) if "," in each else each for each in self.known)
+        super().__init__(f"Unknown {kind} {shown(name)}. Known: {listed}{others}.{suggestion(str(name), self.known)}")
 
 
 class UnknownKey(UnknownName):

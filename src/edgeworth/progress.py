@@ -36,13 +36,13 @@ class Pace:
             self._shares.append(share)
 
     def left(self) -> float | None:
-        """Seconds that are left, or None before there is a pace."""
+        """Seconds that are left; None before there is a pace, and where it has taken longer than that."""
         if len(self._times) < 2 or self._times[0] == self._times[-1]:
             return None
         last, done = self._times[-1], self._shares[-1]
         first = bisect_right(self._times, (self._times[0] + last) / 2) - 1
-        whole = (1.0 - done) * (last - self._times[first]) / (done - self._shares[first])
-        return max(0.0, whole - (self.clock() - last))
+        left = (1.0 - done) * (last - self._times[first]) / (done - self._shares[first]) - (self.clock() - last)
+        return left if left > 0.0 else 0.0 if done >= 1.0 else None
 
 
 COMPILING = "Compiling the rules that this needs: up to two minutes the first time; later calls load them from a cache."

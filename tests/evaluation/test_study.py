@@ -143,7 +143,7 @@ def test_mistakes_in_a_study_are_answered(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="Two cells of the study have the name ppo_one_shot"):
         Study("twice", (CELLS[0], Cell("ppo: one shot!", "ppo_config.yaml")))
     path = config_folder() / "studies" / "negotiators.yaml"
-    with pytest.raises(UnknownName, match="PPO, classic"):
+    with pytest.raises(UnknownName, match=r"Known: 'PPO, Lewis, keep all', 'PPO, classic', .* Did you mean 'PPO, classic'"):
         load_study(path, ["PPO, clasic"])
     (tmp_path / "study.yaml").write_text("about: x\nepisode: 3\ncells: [{name: a, config: ppo_config.yaml}]\n", encoding="utf-8")
     with pytest.raises(UnknownName, match="episodes"):

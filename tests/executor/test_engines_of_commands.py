@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,28 +62,78 @@ def test_the_search_for_a_mechanism(two: Executor) -> None:
     np.testing.assert_array_equal(alone.scores, apart.scores)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        (
-            "evaluate",
-            "--agent",
-            "greedy",
-            "--agent",
-            "learned",
-            "--scenario",
-            "one_shot",
-            "--episodes",
-            "100",
-            "--yardstick-episodes",
-            "20",
-        ),
-        ("designer", "search", "--stage", "1", "--effort", "0.002"),
-        ("yardstick", "--scenario", "one_shot", "--contexts", "100", "--plan-contexts", "20"),
-    ],
-    ids=lambda words: " ".join(words[:2]),
+COMMANDS = (
+    "evaluate --agent greedy --agent learned --scenario one_shot --episodes 100 --yardstick-episodes 20",
+    "evaluate --agent learned --scenario lewis --set opens=agent --exact",
+    "compare learned agree_first --scenario one_shot --episodes 100 --yardstick-episodes 20",
+    "tournament --scenario one_shot -n bayes -n greedy -n random --episodes 40",
+    "yardstick --scenario one_shot --contexts 100 --plan-contexts 20",
+    "yardstick --scenario lewis --partner linear --own-sides 10",
+    "designer search --stage 1 --effort 0.002",
+    "designer evaluate --cell stages:8 --episodes 20 --model-episodes 0 --free-episodes 0",
+    "hints fill --scenario one_shot --cache REPLIES --limit 4 --batch-size 1",
+    "study negotiators --only 'REINFORCE, classic' --seed 0 --steps 10000 --episodes 40 --yardstick-episodes 10 --runs RUNS",
+    "self-play --seed 0 --steps 3000 --response-steps 3000 --episodes 40 --contexts 2 --runs RUNS",
 )
-def test_commands_take_the_options_and_print_the_same(called: Any, words: tuple[str, ...], tmp_path: Path, monkeypatch: Any) -> None:
+LONG = ("hints", "study", "self-play")
+"""Commands that take more than some seconds."""
+
+
+def timeless(result: Any) -> Any:
+    """A result without what a clock measured, and without the command."""
+    if isinstance(result, dict):
+        return {key: timeless(value) for key, value in result.items() if "seconds" not in key and key != "command"}
+    return [timeless(value) for value in result] if isinstance(result, list) else result
+
+
+def results(called: Any, folder: Path, words: str, *ways: tuple[str, ...]) -> list[Any]:
+    """What a command computes in each of these ways, each time from the beginning."""
+    found = []
+    for number, way in enumerate(ways):
+        places = words.replace("RUNS", str(folder / f"runs{number}")).replace("REPLIES", str(folder / f"{number}.sqlite"))
+        run = called(*shlex.split(places), *way, "--json")
+        assert run.status == 0, run.err
+        found.append(timeless(json.loads(run.out)))
+    return found
+
+
+def named(words: str) -> str:
+    return " ".join(words.split()[:2])
+
+
+@pytest.mark.parametrize("words", [pytest.param(w, marks=[pytest.mark.slow] * w.startswith(LONG), id=named(w)) for w in COMMANDS])
+def test_a_command_prints_the_same_with_two_workers(called: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    one, other = (json.loads(called(*words, *more, "--json").out) for more in ((), ("--workers", "2")))
-    assert {**one, "command": ""} == {**other, "command": ""} and not (tmp_path / "runs" / "cells").exists()
+    one, other = results(called, tmp_path, words, (), ("--workers", "2"))
+    assert one == other and not (tmp_path / "runs" / "cells").exists()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of a Ray cluster of two nodes."""
+    made = pytest.importorskip("ray.cluster_utils").Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
+    made.add_node(num_cpus=1)
+    yield made.address
+    made.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", COMMANDS, ids=named)
+def test_a_command_prints_the_same_on_a_ray_cluster(
+    called: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, other = results(called, tmp_path, words, (), ("--engine", "ray", "--address", cluster))
+    assert one == other and not (tmp_path / "runs" / "cells").exists()
+
+
+def test_ctrl_c_says_that_the_command_can_be_continued(called: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("edgeworth.cli.evaluate.play_all", interrupted)
+    run = called("evaluate", "--agent", "greedy")
+    assert run.status == 130 and "Stopped; what was finished is kept, and the same command continues from there." in run.err

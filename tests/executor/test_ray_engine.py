@@ -9,7 +9,7 @@ from typing import Any
 
 import errands
 import pytest
-from errands import broken, carried_out, killed_once, squares
+from errands import broken, carried_out, killed_always, killed_once, squares
 from test_executor import check_going_on, killed_half_way
 
 from edgeworth.errors import InvalidOption
@@ -43,6 +43,21 @@ def test_without_an_address_no_cluster_that_happens_to_run_here_is_joined(monkey
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr(ray, "init", lambda **options: asked.append(options))
     assert connect(2, None) and asked[0]["address"] == "local"
+
+
+def test_a_killed_actor_that_asks_a_model_costs_its_own_task_alone(tmp_path: Path) -> None:
+    tasks = [Task("dies", killed_once, (tmp_path, 100), asks=True), *squares(tmp_path, 6, 0.2)]
+    with executor("ray", 2, folder=tmp_path / "kept") as run:
+        found = run(tasks)
+    assert not found.failures and found.values["dies"] == 100
+    assert carried_out(tmp_path).count(100) == 2 and set(carried_out(tmp_path)) == {0, 1, 2, 3, 4, 5, 100}
+
+
+def test_a_task_that_kills_every_actor_is_given_up_and_the_rest_goes_on(tmp_path: Path) -> None:
+    with executor("ray", 2) as run:
+        found = run([Task("deadly", killed_always, (tmp_path,), asks=True), *squares(tmp_path, 4, 0.2)])
+    assert [failure.name for failure in found.failures] == ["deadly"] and "died 3 times" in found.failures[0].reason
+    assert len(found.values) == 4 and carried_out(tmp_path) == [0, 0, 0, 0, 1, 2, 3]
 
 
 def test_a_killed_driver_costs_only_the_tasks_under_way_on_ray(tmp_path: Path) -> None:

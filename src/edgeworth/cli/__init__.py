@@ -150,6 +150,3 @@ def main(command: Callable[[], object] = app) -> None:
     except EdgeworthError as error:
         complain(str(error))
         sys.exit(2 if isinstance(error, InvalidOption | InvalidContext) else 1)
-    except KeyboardInterrupt:
-        complain("Stopped.")
-        sys.exit(130)

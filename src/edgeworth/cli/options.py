@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,11 +44,15 @@ CELLS = Path("runs") / "cells"
 """Where a command keeps what is finished until it has ended."""
 
 
-def executed(
-    engine: str, address: str | None, workers: int | None, folder: Path = CELLS, usual: int = 1
-) -> AbstractContextManager[Executor]:
+@contextmanager
+def executed(engine: str, address: str | None, workers: int | None, folder: Path = CELLS, usual: int = 1) -> Iterator[Executor]:
     """The executor that the three options ask for; without a number of workers the local engine has the usual one."""
-    return executor(engine, usual if workers is None and engine == "local" else workers, address, folder)
+    try:
+        with executor(engine, usual if workers is None and engine == "local" else workers, address, folder) as run:
+            yield run
+    except KeyboardInterrupt:
+        say("Stopped; what was finished is kept, and the same command continues from there.")
+        raise
 
 
 # Bargaining

@@ -11,6 +11,7 @@ import importlib
 import logging
 import os
 import pickle
+import warnings
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -111,24 +112,28 @@ class OnRay:
     def _inferred(self, tasks: Sequence[Task]) -> Generator[Ended, None, None]:
         """Carry out tasks that ask a language model, as a dataset whose rows go through a pool of actors."""
         data = ray_module("ray.data")
-        data.DataContext.get_current().enable_progress_bars = False
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        context = data.DataContext.get_current()
+        context.enable_progress_bars, context.max_errored_blocks = False, -1  # a task that is lost stops no other
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
         self._asking = min(len(tasks), self._cpus())
         rows = [{"number": number, "sent": self.ray.cloudpickle.dumps(task)} for number, task in enumerate(tasks)]
         pool = {"concurrency": (1, self._asking), "num_cpus": 1, "num_gpus": max(task.gpus for task in tasks)}
-        inferred = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-            Asker, batch_size=1, fn_constructor_args=(os.getcwd(),), **pool
-        )
-        left = set(range(len(tasks)))
+        with warnings.catch_warnings():  # Ray 2.60 has no other way to limit retries, and without a limit it tries forever
+            warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated", DeprecationWarning)
+            inferred = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+                Asker, batch_size=1, fn_constructor_args=(os.getcwd(),), max_task_retries=ATTEMPTS - 1, **pool
+            )
+        left, known = set(range(len(tasks))), ""
         try:
             for row in inferred.iter_rows():
                 left.discard(int(row["number"]))
                 yield int(row["number"]), pickle.loads(row["outcome"])
         except self.ray.exceptions.RayError as error:
-            for number in left:
-                yield number, lost(str(error))
+            known = str(error)
         finally:
             self._asking = 0
+        for number in left:
+            yield number, lost(known)
 
     def close(self) -> None:
         """Cancel what is under way, and leave Ray if this engine connected to it."""

@@ -87,6 +87,9 @@ def _ask(game: BargainingConfig, hints: HintSettings, say: Callable[[str], objec
 
     try:
         found = fill(provider, game, AT_ONCE, progress=show)
+    except KeyboardInterrupt:
+        say(f"Stopped; {options.get('cache')} holds what was answered so far, which is not asked again.")
+        raise
     finally:
         provider.close()
     say(f"{found.hints:,} hints are ready; {found.calls:,} were asked in {perf_counter() - began:.0f} s.")
