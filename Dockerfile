@@ -23,7 +23,8 @@ ENV PATH=/opt/edgeworth/bin:$PATH
 COPY docker/requirements*.txt docker/
 RUN pip install --no-deps --require-hashes -r docker/requirements.txt
 RUN if [ "$OPENENV" = 1 ]; then pip install --no-deps --require-hashes -r docker/requirements-openenv.txt; fi
-RUN if [ "$TORCH" = 1 ]; then pip install --no-deps --extra-index-url https://download.pytorch.org/whl/cpu -r docker/requirements-torch.txt; fi
+RUN if [ "$TORCH" = 1 ]; then pip install --no-deps --require-hashes -r docker/requirements-learned.txt \
+ && pip install --no-deps --index-url https://download.pytorch.org/whl/cpu -r docker/requirements-torch.txt; fi
 
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY configs configs

@@ -1,7 +1,7 @@
 """Write the exact versions that the image installs, from the current environment: `python docker/write_requirements.py`.
 
-`requirements.txt` is the server without OpenEnv, `requirements-openenv.txt` what OpenEnv adds, `requirements-torch.txt` what torch adds;
-`requirements-build.txt` keeps its versions. The image installs exactly these packages, without resolving dependencies.
+`requirements.txt` is the server without OpenEnv, `requirements-openenv.txt` what OpenEnv adds, `requirements-torch.txt` torch,
+`requirements-learned.txt` what else learned agents add; `requirements-build.txt` keeps its versions. The image installs exactly these packages, without resolving dependencies.
 
 Every version has the hashes that the package index gives for the files which this interpreter could install, so run it with Python 3.11 on
 Linux. torch has none: its wheels for the CPU come from another index, under another version.
@@ -94,15 +94,17 @@ def kept(name: str) -> Pins:
 
 
 def main() -> None:
-    """Write all four files."""
+    """Write all files."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     server = [*project["dependencies"], *project["optional-dependencies"]["server"]]
     light = pins(line for line in server if Requirement(line).name != "openenv")
     openenv = pins(line for line in server if Requirement(line).name == "openenv")
-    torch = pins(line for line in project["optional-dependencies"]["train"] if Requirement(line).name in LEARNED)
+    learned = pins(line for line in project["optional-dependencies"]["train"] if Requirement(line).name in LEARNED)
+    torch = {"torch": learned["torch"]}
     written("requirements.txt", "The server", light)
     written("requirements-openenv.txt", "What OpenEnv adds", without(openenv, light))
-    written("requirements-torch.txt", "What learned agents add", without(torch, light), hashes=False)
+    written("requirements-learned.txt", "What learned agents add besides torch", without(learned, light | torch))
+    written("requirements-torch.txt", "torch", torch, hashes=False)
     written(BUILD, "Build requirements, consistent with `requires` in pyproject.toml; versions by hand, hashes", kept(BUILD))
 
 
