@@ -1,7 +1,8 @@
 """Write the exact versions that the image installs, from the current environment: `python docker/write_requirements.py`.
 
 `requirements.txt` is the server without OpenEnv, `requirements-openenv.txt` what OpenEnv adds, `requirements-torch.txt` torch,
-`requirements-learned.txt` what else learned agents add; `requirements-build.txt` keeps its versions. The image installs exactly these packages, without resolving dependencies.
+`requirements-learned.txt` what else learned agents add; `requirements-build.txt` keeps its versions. The image installs exactly these
+packages, without resolving dependencies.
 
 Every version has the hashes that the package index gives for the files which this interpreter could install, so run it with Python 3.11 on
 Linux. torch has none: its wheels for the CPU come from another index, under another version.
