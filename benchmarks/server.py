@@ -1,10 +1,11 @@
 """How many steps a second the server makes, durably, against OpenEnv's own server with an environment that does nothing but echo.
 
 Both run as processes of their own under the same uvicorn settings; the load comes from this process. Each of our steps runs five market
-rounds and is in the store before it is answered; the echo keeps nothing, and over HTTP makes a new environment for every step, which is
-OpenEnv's way. Contenders take turns, and ratios are taken within a round. Rates are wall-clock, since a server's speed is; the processor
-time of the server and of the generator is reported too. The generator's own ceiling is measured against a server that answers
-without reading. Then a language model writes for somebody while others play; see `responsiveness`.
+rounds and is in the store before it is answered, and on the disk too with `--durability power`; the echo keeps nothing, and over HTTP
+makes a new environment for every step, which is OpenEnv's way. Contenders take turns, and ratios are taken within a round. Rates are
+wall-clock, since a server's speed is; the processor time of the server and of the generator is reported too. The generator's own
+ceiling is measured against a server that answers without reading. Then a language model writes for somebody while others play; see
+`responsiveness`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ SIZES = (1, 64, 512)
 """Sessions at a time."""
 WORDS = {"http": "HTTP", "ws": "WebSocket"}
 KINDS: dict[str, type[Session]] = {"http": HttpSession, "ws": SocketSession}
+NAMES = {"ours": "Edgeworth, durable", "echo": "OpenEnv echo", "power": "Edgeworth, on the disk"}
+"""Contenders; the last is ours with `--durability power`."""
 TARGETS = {"http": 0.8, "ws": 0.5}
 """Steps a second over those of the echo."""
 WARM_UP_SECONDS = 0.5
@@ -68,10 +71,14 @@ def run(
 ) -> dict[str, Any]:
     """Measure everything; `workers` are ours, since OpenEnv's sessions live in one process. Without `model` no language model writes."""
     with tempfile.TemporaryDirectory() as folder:
-        servers = {"ours": our_server(f"sqlite:///{folder}/sessions.sqlite", free_port(), workers), "echo": echo_server(free_port())}
+        servers = {
+            "ours": our_server(f"sqlite:///{folder}/sessions.sqlite", free_port(), workers),
+            "echo": echo_server(free_port()),
+            "power": our_server(f"sqlite:///{folder}/power.sqlite", free_port(), workers, "--durability", "power"),
+        }
         with running(*servers.values()):
             turns = measured(servers, repeats, seconds, seed, sizes, progress)
-            failures = servers["ours"].failures()
+            failures = [line for who in ("ours", "power") for line in servers[who].failures()]
     writing = while_writing(repeats, seconds, seed, progress) if model else responsiveness.not_measured("left out with --no-model")
     return {
         "quantity": "steps per second of the wall clock, median of the repeats; ratios within a repeat",
@@ -151,8 +158,7 @@ def summarised(name: str, rounds: list[dict[str, float]]) -> dict[str, Any]:
 
 def label(who: str, way: str, size: int) -> str:
     """A contender in words."""
-    name = "Edgeworth, durable" if who == "ours" else "OpenEnv echo"
-    return f"{name}, {WORDS[way]}, {size} session{'s' if size > 1 else ''}"
+    return f"{NAMES[who]}, {WORDS[way]}, {size} session{'s' if size > 1 else ''}"
 
 
 def targets(turns: dict[str, list[dict[str, float]]], sizes: Sequence[int]) -> list[dict[str, Any]]:
