@@ -109,6 +109,12 @@ def test_yardstick_writes_its_table_with_command_and_intervals(tmp_path: Path) -
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows.values())
 
 
+def test_only_what_was_computed_for_all_contexts_is_called_exact() -> None:
+    few = edgeworth("yardstick", "--scenario", "one_shot", "--contexts", "100", "--plan-contexts", "10").stdout
+    assert "0.000 – 0.000" in few and "exact" not in few
+    assert "exact" in edgeworth("yardstick", "--scenario", "lewis", "--partner", "linear").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

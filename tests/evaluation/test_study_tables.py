@@ -12,9 +12,10 @@ import pyarrow.parquet
 import pytest
 from scipy import stats
 
+from edgeworth.cli import console
 from edgeworth.errors import DataError
 from edgeworth.evaluation.aggregates import STATISTICS, aggregate, interquartile_mean, probability_of_improvement
-from edgeworth.evaluation.study_page import compared
+from edgeworth.evaluation.study_page import compared, write_page
 from edgeworth.evaluation.study_tables import read_tables, write_tables
 
 RNG = np.random.default_rng(0)
@@ -85,7 +86,22 @@ def test_the_table_explains_itself_and_is_read_back(tmp_path: Path) -> None:
     assert {run["method"] for run in runs} == {"ppo", "reinforce"} and runs[0]["score"] == pytest.approx(0.8)
     assert pyarrow.parquet.read_table(tmp_path / "curves.parquet").num_rows == 8
     found = compared(about, runs)
-    assert (found["best"], found["measure"]) == ("ppo", "score") and found["methods"][1]["best beats it"]["value"] == 1.0
+    (group,) = found["groups"]
+    assert (group["best"], found["measure"]) == ("ppo", "score") and group["methods"][1]["best beats it"]["value"] == 1.0
+
+
+def test_only_methods_that_played_the_same_games_are_compared(tmp_path: Path) -> None:
+    alone = {**cell("ppo, with hints", "one_shot", [0.7, 0.71, 0.72]), "values": {}}
+    pair = [{**cell(algo, "classic", [base, base + 0.01]), "values": {}} for algo, base in (("reinforce", 0.4), ("ppo", 0.6))]
+    write_tables(tmp_path, {**RESULT, "cells": [alone, *pair], "failures": []})
+    about, runs = read_tables(tmp_path)
+    hinted, classic = compared(about, runs)["groups"]
+    assert hinted["games"] == ["one_shot"] and hinted["methods"][0]["best beats it"] is None
+    assert [row["method"] for row in classic["methods"]] == ["ppo, classic", "reinforce, classic"]
+    assert classic["methods"][1]["best beats it"]["value"] == 1.0
+    write_page(tmp_path / "page.md", about, runs, compared(about, runs), "edgeworth study report")
+    text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert text.index("In one_shot:") < text.index("| ppo, with hints, one_shot |") < text.index("In classic:") and "By game" not in text
 
 
 @pytest.mark.parametrize("suffix", ["md", "html"])
@@ -94,9 +110,19 @@ def test_the_report_is_a_page_with_commands_tables_and_a_figure(called: Callable
     page = tmp_path / f"page.{suffix}"
     run = called("study", "report", str(tmp_path), "--page", str(page), "--json")
     text = page.read_text(encoding="utf-8")
-    assert run.status == 0 and json.loads(run.out)["best"] == "ppo" and (tmp_path / "report.png").stat().st_size > 10_000
+    assert run.status == 0 and json.loads(run.out)["groups"][0]["best"] == "ppo" and (tmp_path / "report.png").stat().st_size > 10_000
     assert RESULT["command"] in text and f"edgeworth study report {tmp_path}" in text and "The disk was full." in text
     assert ("| ppo | 0.8" in text) if suffix == "md" else ("<td>ppo</td><td>0.8" in text)
+
+
+def test_the_table_of_the_report_breaks_no_word_in_80_columns(
+    called: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console.out, "width", 80)
+    cells = [{**cell(algo, "classic", [0.5, 0.6]), "values": {}} for algo in ("reinforce, published settings", "ppo")]
+    write_tables(tmp_path, {**RESULT, "cells": cells, "failures": []})
+    words = called("study", "report", str(tmp_path)).out.split()
+    assert {"interquartile", "optimality", "reinforce,", "published", "settings,"} <= set(words)
 
 
 def test_a_folder_without_a_study_and_a_page_of_another_kind_are_refused(called: Callable[..., Any], tmp_path: Path) -> None:

@@ -165,18 +165,16 @@ def table(*columns: str, title: str | None = None, text: int = 1, wrap: bool = T
     return found
 
 
-def shown(estimate: Mapping[str, Any] | None, separator: str = " ") -> str:
+def shown(estimate: Mapping[str, Any] | None, separator: str = " ", exact: bool = False) -> str:
     """An estimate and its interval for a table, or a dash where there is none."""
     if estimate is None:
         return "–"
-    return f"{estimate['value']:.3f}" + ("" if estimate["low"] is None else f"{separator}[dim]{span(estimate)}[/]")
+    return f"{estimate['value']:.3f}" + ("" if estimate["low"] is None else f"{separator}[dim]{span(estimate, exact=exact)}[/]")
 
 
-def span(estimate: Mapping[str, Any], digits: int = 3) -> str:
+def span(estimate: Mapping[str, Any], digits: int = 3, exact: bool = False) -> str:
     """The interval of an estimate; in words, where the value was computed and not sampled."""
-    if estimate["low"] == estimate["high"]:
-        return "exact"
-    return f"{estimate['low']:.{digits}f} – {estimate['high']:.{digits}f}"
+    return "exact" if exact else f"{estimate['low']:.{digits}f} – {estimate['high']:.{digits}f}"
 
 
 def listed(kind: str, heading: str) -> tuple[dict[str, str], Table]:

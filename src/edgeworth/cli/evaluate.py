@@ -178,7 +178,7 @@ def _page(result: dict[str, Any], columns: list[tuple[str, dict[str, Any]]], rem
     title = f"{result['scenario']}: {'all ' if exact else ''}{result['episodes']:,} {'negotiations' if exact else 'episodes'}"
     found = table("measure", *(name for name, _ in columns), title=title)
     for key, label in LABELS.items():
-        found.add_row(label, *(shown(column.get(key), "\n") for _, column in columns))
+        found.add_row(label, *(shown(column.get(key), "\n", exact) for _, column in columns))
     yield found
     if remark is not None:
         yield Text(remark)

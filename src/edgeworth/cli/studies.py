@@ -95,9 +95,11 @@ def report_command(
 
 
 def _report_page(found: dict[str, Any]) -> Iterator[RenderableType]:
-    title = f"{found['study']}: {found['measure'].replace('_', ' ')} over all games"
-    rows = table("method", *STATISTICS, "best beats it", title=title)
-    for row in found["methods"]:
-        rows.add_row(row["method"], *(shown(row[name], "\n") for name in STATISTICS), shown(row["best beats it"], "\n"))
-    yield rows
+    for group in found["groups"]:
+        title = f"{found['study']}: {found['measure'].replace('_', ' ')} in {', '.join(group['games'])}"
+        rows = table("method", *STATISTICS, "best beats it", title=title, gap=1)
+        for row in group["methods"]:
+            estimates = (shown(row[name], "\n").replace(" – ", "–") for name in (*STATISTICS, "best beats it"))
+            rows.add_row(row["method"], *estimates)
+        yield rows
     yield "[dim]Below each number its 95 % stratified bootstrap interval over seeds.[/]"

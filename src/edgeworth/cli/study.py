@@ -106,14 +106,13 @@ def study_file(name: str) -> Path:
 def _study_page(result: dict[str, Any], study: Study) -> Iterator[RenderableType]:
     compared = any("over_baseline" in cell for cell in result["cells"])
     rest = ["over baseline", *(f"with {hint}" for hint in study.play_with)] if compared else ["below Bayes", "deals", "target"]
-    found = table("agent", "share of maximum", "95 % over seeds", "blind Bayes", "CPU s", *rest, title=study.about)
+    found = table("agent", "share of maximum", "blind Bayes", "CPU s", *rest, title=study.about, gap=1)
     for cell in result["cells"]:
         share, bayes = cell["share_of_maximum"], cell["yardsticks"]["bayes"]
         seconds = sum(float(run["cpu_seconds"]) for run in cell["seeds"]) / len(cell["seeds"])
         found.add_row(
             cell["name"],
-            f"{share['value']:.4f}",
-            span(share, 4) if share["n"] > 1 else "–",
+            f"{share['value']:.4f}" + (f"\n[dim]{span(share, 4).replace(' – ', '–')}[/]" if share["n"] > 1 else ""),
             "–" if bayes is None else f"{bayes:.4f}",
             f"{seconds:.0f}",
             *(_comparisons(cell, study) if compared else _standing(cell)),
@@ -123,7 +122,8 @@ def _study_page(result: dict[str, Any], study: Study) -> Iterator[RenderableType
     bayes = (
         "" if study.exact else f" Blind Bayes played the first {result['yardstick_episodes']:,}, where the distance below it is measured."
     )
-    yield f"[dim]{counted(len(result['training_seeds']), 'seed')}, {extent_text(result)}.{bayes} CPU seconds per run.[/]"
+    seeds = counted(len(result["training_seeds"]), "seed")
+    yield f"[dim]{seeds}, {extent_text(result)}; below a share its 95 % interval over seeds.{bayes} CPU seconds per run.[/]"
 
 
 def _standing(cell: dict[str, Any]) -> list[str]:

@@ -133,7 +133,7 @@ def _bargaining_page(tables: list[dict[str, Any]]) -> Iterator[RenderableType]:
     for found in tables:
         shown = table("agent", "share", "95 % interval", "contexts", title=f"{found['scenario']}: share of the agent's maximum")
         for row in found["rows"]:
-            shown.add_row(row["label"], f"{row['value']:.3f}", span(row), f"{row['n']:,}")
+            shown.add_row(row["label"], f"{row['value']:.3f}", span(row, exact=found.get("exact", False)), f"{row['n']:,}")
         yield shown
         yield ""
 
@@ -162,7 +162,7 @@ def _partners_page(result: dict[str, Any]) -> Iterator[RenderableType]:
         title = f"{found['scenario']}, {found['partner']}: share of the agent's maximum, {found['own_sides']:,} own sides"
         shown = table("agent", "share", "95 % interval", title=title)
         for row in found["rows"]:
-            shown.add_row(row["label"], f"{row['value']:.3f}", span(row))
+            shown.add_row(row["label"], f"{row['value']:.3f}", span(row, exact=found["exact"]))
         yield shown
         yield ""
 

@@ -1,12 +1,13 @@
 """The page of a study: its commands, tables with intervals, and a figure, as Markdown or HTML.
 
 Methods are compared over games on the scale from random play (0) to the blind Bayes plan (1), or by shares of the maximum where some game
-has no blind plan. `aggregates.py` has the statistics.
+has no blind plan. Only methods that played the same games are compared with each other. `aggregates.py` has the statistics.
 """
 
 from __future__ import annotations
 
 import html
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from edgeworth.files import write_whole
 FIGURE = "report.png"
 STYLE = "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto}td,th{padding:.2em .8em;text-align:left}"
 INTERVALS = (
-    "In brackets: 95 % stratified bootstrap intervals over seeds. Best beats it: how likely a run of the best method beats one of this."
+    "In brackets: 95 % stratified bootstrap intervals over seeds. Best beats it: how likely a run of the best method beats one of this,"
+    " among methods that played the same games."
 )
 
 Row = Mapping[str, Any]
@@ -30,11 +32,19 @@ Table = list[list[str]]
 
 
 def compared(about: Mapping[str, Any], runs: Sequence[Row]) -> dict[str, Any]:
-    """Every statistic of every method, and how likely each beats the best one; a dictionary for JSON."""
+    """Every statistic of every method, in groups that played the same games; a dictionary for JSON."""
     measure = "score" if all(run["score"] is not None for run in runs) else "share_of_maximum"
     methods: dict[str, dict[str, list[float]]] = {}
     for run in runs:
         methods.setdefault(run["method"], {}).setdefault(run["game"], []).append(run[measure])
+    groups: dict[frozenset[str], dict[str, ByGame]] = {}
+    for name, by_game in methods.items():
+        groups.setdefault(frozenset(by_game), {})[name] = by_game
+    return {"study": about["study"], "measure": measure, "groups": [_group(group) for group in groups.values()]}
+
+
+def _group(methods: Mapping[str, ByGame]) -> dict[str, Any]:
+    """Methods that played the same games, the best first, and how likely that one beats each."""
     rows: list[dict[str, Any]] = []
     for name, by_game in methods.items():
         aggregates = {label: aggregate(by_game, statistic).as_dict() for label, statistic in STATISTICS.items()}
@@ -44,7 +54,7 @@ def compared(about: Mapping[str, Any], runs: Sequence[Row]) -> dict[str, Any]:
     for row in rows:
         chance = None if row["method"] == best else probability_of_improvement(methods[best], methods[row["method"]])
         row["best beats it"] = as_json(chance)
-    return {"study": about["study"], "measure": measure, "best": best, "methods": rows}
+    return {"games": list(rows[0]["games"]), "best": best, "methods": rows}
 
 
 def _games(by_game: ByGame) -> dict[str, Any]:
@@ -68,12 +78,6 @@ def write_page(path: Path, about: Mapping[str, Any], runs: Sequence[Row], found:
 def _parts(about: Mapping[str, Any], runs: Sequence[Row], found: Mapping[str, Any], command: str) -> list[tuple[str, Any]]:
     """Kinds of parts with their contents, from top to bottom."""
     measure = {"score": "score (random play 0, blind Bayes 1)", "share_of_maximum": "share of the maximum"}[found["measure"]]
-    names = list(STATISTICS)
-    methods = [["method", *names, "best beats it"]]
-    games = [["method", *dict.fromkeys(game for row in found["methods"] for game in row["games"])]]
-    for row in found["methods"]:
-        methods.append([row["method"], *(_shown(row[name]) for name in names), _shown(row["best beats it"])])
-        games.append([row["method"], *(_shown(row["games"].get(game)) for game in games[0][1:])])
     failures = [["run", "reason", "log"], *([f["name"], f["reason"], f["log"] or ""] for f in about.get("failures", ()))]
     seeds = "" if about.get("exact") else f" (seeds {about['evaluation_seeds']})"
     played = extent_text(about) + seeds
@@ -83,16 +87,24 @@ def _parts(about: Mapping[str, Any], runs: Sequence[Row], found: Mapping[str, An
         ("text", about["about"]),
         ("code", f"{about['command']}\n{command}"),
         ("text", f"{len(runs)} runs, training seeds {about['training_seeds']}, {played}."),
-        ("heading", f"Methods over all games: {measure}"),
-        ("table", methods),
+        ("heading", f"Methods: {measure}"),
+        *(part for group in found["groups"] for part in _group_parts(group)),
         ("text", INTERVALS),
         ("image", FIGURE),
-        ("heading", f"Games: {measure}"),
-        ("table", games),
-        ("text", "Means over seeds with 95 % t intervals."),
         *([("heading", "Failed runs"), ("table", failures)] if about.get("failures") else []),
         ("text", f"Written by {versions}."),
     ]
+
+
+def _group_parts(group: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """A table of methods over their games and, where they are several, one by game."""
+    games, names = group["games"], list(STATISTICS)
+    methods, by_game = [["method", *names, "best beats it"]], [["method", *games]]
+    for row in group["methods"]:
+        methods.append([row["method"], *(_shown(row[name]) for name in names), _shown(row["best beats it"])])
+        by_game.append([row["method"], *(_shown(row["games"][game]) for game in games)])
+    single = [("text", "By game; means over seeds with 95 % t intervals:"), ("table", by_game)] if len(games) > 1 else []
+    return [("text", f"In {', '.join(games)}:"), ("table", methods), *single]
 
 
 def _shown(estimate: Mapping[str, Any] | None) -> str:
@@ -124,7 +136,8 @@ def _as_html(parts: Sequence[tuple[str, Any]]) -> str:
 
 def draw_methods(found: Mapping[str, Any], path: Path) -> None:
     """Left: interquartile means with their intervals. Right: how likely the best method beats each."""
-    rows = found["methods"]
+    groups = found["groups"]
+    rows = [row for group in groups for row in group["methods"]]
     with panels(path, 1, 2, (10.5, 1.8 + 0.42 * len(rows)), sharey=True, width_ratios=(1.4, 1.0)) as (figure, grid):
         left, right = grid[0]
         for y, row in enumerate(rows):
@@ -135,6 +148,10 @@ def draw_methods(found: Mapping[str, Any], path: Path) -> None:
         left.set_ylim(len(rows) - 0.4, -0.6)
         left.set_xlabel(f"interquartile mean of {found['measure'].replace('_', ' ')}", fontsize=8.5)
         right.set_xlim(0.0, 1.02)
-        right.set_xlabel(f"probability that {found['best']} is better", fontsize=8.5)
-        best = _shown(rows[0]["interquartile mean"])
-        caption(figure, f"{found['best']} has the highest interquartile mean, {best}; 95 % stratified bootstrap intervals over seeds.")
+        right.set_xlabel("probability that the best method in the same games is better", fontsize=8.5)
+        for end in itertools.accumulate(len(group["methods"]) for group in groups[:-1]):
+            for axes in (left, right):
+                axes.axhline(end - 0.5, color=INK, lw=0.6, ls=":")
+        best = "; ".join(f"{group['best']}, {_shown(group['methods'][0]['interquartile mean'])}" for group in groups)
+        between = " Dotted lines part methods that played different games." if len(groups) > 1 else ""
+        caption(figure, f"Highest interquartile mean: {best}. 95 % stratified bootstrap intervals over seeds.{between}")
