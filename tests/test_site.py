@@ -52,7 +52,7 @@ def test_files_of_the_repository_that_pages_link_to_are_part_of_the_site(site: P
     assert 'href="repository/examples/own_partner.py"' in (site / "examples.html").read_text(encoding="utf-8")
 
 
-def test_the_site_asks_for_no_fonts_and_checks_its_links() -> None:
+def test_the_site_asks_for_no_fonts_and_checks_its_links_and_its_navigation() -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     found = yaml.safe_load(re.sub(r"!!python\S+", "", settings))
-    assert found["theme"]["font"] is False and set(found["validation"]["links"].values()) == {"warn"}
+    assert found["theme"]["font"] is False and all(set(checks.values()) == {"warn"} for checks in found["validation"].values())

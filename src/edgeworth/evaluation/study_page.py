@@ -20,7 +20,10 @@ from edgeworth.evaluation.study import extent_text
 from edgeworth.files import write_whole
 
 FIGURE = "report.png"
-STYLE = "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto}td,th{padding:.2em .8em;text-align:left}"
+STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:72em;margin:2em auto}pre{overflow:auto}"
+    "td,th{padding:.2em .6em;text-align:left}td+td{white-space:nowrap}"
+)
 INTERVALS = (
     "In brackets: 95 % stratified bootstrap intervals over seeds. Best beats it: how likely a run of the best method beats one of this,"
     " among methods that played the same games."
