@@ -211,13 +211,6 @@ def test_this_machine_alone_needs_none(host: str) -> None:
     assert ServerSettings(host=host).checks_host
 
 
-@pytest.mark.parametrize("store", ["sqlite://", "sqlite:///:memory:"])
-def test_several_workers_need_a_store_that_they_can_share(store: str) -> None:
-    assert ServerSettings(store=store).workers == 1
-    with pytest.raises(InvalidOption, match="memory"):
-        ServerSettings(store=store, workers=2)
-
-
 def test_settings_show_no_secrets() -> None:
     shown = repr(ServerSettings(tokens=TOKENS, store="postgresql://lab:hunter2@db/lab"))
     assert "hunter2" not in shown and "a-token-of" not in shown and "127.0.0.1" in shown

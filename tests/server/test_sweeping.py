@@ -151,7 +151,7 @@ def test_a_sweep_that_fails_does_not_end_the_sweeping(tmp_path: Path) -> None:
     assert len(calls) >= 3
 
 
-def test_what_was_hung_in_begins_and_ends_in_reverse_order(tmp_path: Path) -> None:
+def test_hooks_start_in_order_and_stop_in_reverse(tmp_path: Path) -> None:
     app, told = create_app(settings_in(tmp_path)), []
 
     def hook(word: str):  # type: ignore[no-untyped-def]

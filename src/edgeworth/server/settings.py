@@ -1,7 +1,7 @@
 """Settings of the server: address, access, store and limits.
 
-An address that other machines can reach needs tokens, or the explicit setting `insecure`. Neither tokens nor the store's URL, which may
-hold a password, are part of the settings' `repr`.
+An address that other machines can reach needs tokens and a proxy in front, or the explicit setting `insecure`. Neither tokens nor the
+store's URL, which may hold a password, are part of the settings' `repr`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from edgeworth.validation import between, settings
 DEFAULT_STORE = "sqlite:///runs/sessions.sqlite"
 LOCAL = "local"
 """The owner of everything on a server without tokens."""
-IN_MEMORY = re.compile(r"sqlite(\+\w+)?://(/:memory:)?/?")
 ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 OWNER = re.compile(r"[A-Za-z0-9._-]{1,64}")
 TOKEN = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
@@ -157,8 +156,6 @@ class ServerSettings:
     """Whether OpenEnv's routes are served; loading them takes seconds."""
 
     def __post_init__(self) -> None:
-        if self.workers > 1 and IN_MEMORY.fullmatch(self.store):
-            raise InvalidOption("Several workers cannot share a store in memory; give a file or PostgreSQL with --store.")
         check_tokens(self.tokens)
         for origin in self.origins:
             if not re.fullmatch(r"https?://[^/\s*]+", origin):
