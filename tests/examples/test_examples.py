@@ -26,6 +26,12 @@ LONG = {
 }
 
 
+SHOWN = dict(
+    re.findall(r"```text\n\$ python examples/(\w+)\.py\n(.*?)```", (ROOT / "docs" / "examples.md").read_text(encoding="utf-8"), re.DOTALL)
+)
+"""What the page of examples shows of their output, by name."""
+
+
 def printed_by(name: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     words = [sys.executable, f"{name}.py"]
@@ -35,12 +41,15 @@ def printed_by(name: str) -> str:
 
 
 def test_every_example_is_tried() -> None:
+    assert {"own_bidder", "mechanism_against_a_ring"} <= SHOWN.keys()
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*QUICK, *LONG}
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_quick_example_prints_what_it_is_about(name: str) -> None:
-    assert re.search(QUICK[name], printed_by(name))
+    printed = printed_by(name)
+    assert re.search(QUICK[name], printed)
+    assert SHOWN.get(name, "") in "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
 
 
 @pytest.mark.slow

@@ -54,6 +54,11 @@ def test_the_wheel_holds_the_bundled_files_and_nothing_of_the_workshop(wheel: Pa
     assert not [name for name in names if re.search(r"__pycache__|\.nb[ic]$", name)]
 
 
+def test_the_wheel_has_the_size_that_the_page_says(wheel: Path) -> None:
+    said = re.search(r"The wheel has (\d+) MB", (ROOT / "docs" / "install.md").read_text(encoding="utf-8"))
+    assert said is not None and round(wheel.stat().st_size / 1e6) == int(said[1])
+
+
 def test_the_wheel_is_for_the_versions_of_python_that_are_tried(wheel: Path) -> None:
     found = metadata(wheel)
     assert found["Requires-Python"] == "<3.14,>=3.11"
