@@ -1,8 +1,9 @@
 """What scale costs: the executor's overhead and speed-up, memory of environments and sessions, bytes of the store, and many small nodes.
 
 The overhead is that of tasks that do nothing, with their values kept on disk. The speed-up is that of tasks which score mechanisms, some
-tenths of a second each. Memory is the growth of this process's resident set. A cluster of many nodes is simulated on this machine: Ray's
-own nodes, each with one CPU on paper, and tasks that only wait, so that what is measured is the scheduling.
+tenths of a second each; numbers are medians over rounds, in each of which every engine is measured. Memory is the growth of this process's
+resident set. A cluster of many nodes is simulated on this machine: Ray's own nodes, each with one CPU on paper, and tasks that only wait,
+so that what is measured is the scheduling.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from statistics import median
+from typing import Any
 
-import typer
 from rich.console import RenderableType
 
-from benchmarks.command import report, start
+from benchmarks.command import Repeats, report, start
 from benchmarks.measuring import machine_facts
+from benchmarks.postgres_process import NoPostgres, postgres_server
 from benchmarks.server import MECHANISM
 from edgeworth.agents.designers.search import mean_scores
-from edgeworth.cli.console import table
+from edgeworth.cli.console import say, table
 from edgeworth.cli.options import AsJson, OutFile
 from edgeworth.config import AuctionConfig, BargainingConfig
 from edgeworth.executor.execution import executor
@@ -44,37 +46,39 @@ EMPTY, WORK = 200, 24
 SECONDS = 0.5
 """What a task waits in the simulated cluster."""
 SESSIONS, STEPS = 1_000, 20_000
-NODES = (2, 4, 8)
+NODES = (2, 8, 32)
 
 
-def run(
-    out_file: OutFile = None,
-    postgres: Annotated[str | None, typer.Option(help="URL of an empty PostgreSQL database. Default: none is measured.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Measure what scale costs; about five minutes on an idle machine."""
-    report(lambda progress: measured(postgres, progress), page, as_json, out_file)
+def main(out_file: OutFile = None, repeats: Repeats = 5, as_json: AsJson = False) -> None:
+    """Measure what scale costs; about ten minutes on an idle machine."""
+    report(lambda progress: measured(repeats, progress), page, as_json, out_file)
 
 
-def measured(postgres: str | None, progress: Progress) -> dict[str, Any]:
+def measured(repeats: int, progress: Progress) -> dict[str, Any]:
     """All measurements; a dictionary for JSON."""
     parts: dict[str, Callable[[], Any]] = {
-        "executor": lambda: {f"{engine} {workers}": executor_speed(engine, workers) for engine, workers in PLACES},
+        "executor": lambda: executor_speeds(repeats),
         "bytes_per_environment": environment_bytes,
         "bytes_per_session": session_bytes,
-        "store_bytes_per_step": lambda: store_bytes(postgres),
+        "store_bytes_per_step": store_bytes,
         "simulated_cluster": lambda: {str(nodes): cluster_speed(nodes) for nodes in NODES},
     }
-    found = {}
+    found = {"quantity": "see docs/scaling.md", "repeats": repeats, "machine": machine_facts()}  # its load before ours
     for done, (name, measure) in enumerate(parts.items()):
         progress(name.replace("_", " "), done, len(parts))
         found[name] = measure()
-    return {"quantity": "see docs/scaling.md", "machine": machine_facts(), **found}
+    return found
 
 
 def nothing(number: int) -> int:
     """A task that does nothing."""
     return number
+
+
+def executor_speeds(repeats: int) -> dict[str, dict[str, float]]:
+    """Medians of what `executor_speed` measures, by engine and number of workers."""
+    rounds = [{f"{engine} {workers}": executor_speed(engine, workers) for engine, workers in PLACES} for _ in range(repeats)]
+    return {place: {key: median(each[place][key] for each in rounds) for key in measures} for place, measures in rounds[0].items()}
 
 
 def executor_speed(engine: str, workers: int) -> dict[str, float]:
@@ -145,13 +149,16 @@ def session_bytes() -> dict[str, float]:
 # The store
 
 
-def store_bytes(postgres: str | None) -> dict[str, float]:
+def store_bytes() -> dict[str, float]:
     """Bytes of the store for one step of a market; SQLite's file is measured closed, without its write-ahead log."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "steps.sqlite"
         found = {"sqlite": _grown(f"sqlite:///{path}", lambda: path.stat().st_size)}
-    if postgres is not None:
-        found["postgresql"] = _grown(postgres, lambda: _database_size(postgres))
+    try:
+        with postgres_server() as url:
+            found["postgresql"] = _grown(url, lambda: _database_size(url))
+    except NoPostgres as reason:
+        say(f"PostgreSQL is not measured: {reason}.")
     return found
 
 
@@ -212,4 +219,4 @@ def page(result: dict[str, Any]) -> Iterator[RenderableType]:
 
 
 if __name__ == "__main__":
-    start(run)
+    start(main)

@@ -682,11 +682,13 @@ def scaling_executor_table(result: dict[str, Any]) -> str:
     )
 
 
-def scaling_sizes_table(result: dict[str, Any]) -> str:
-    """Bytes of environments, sessions and steps in the store."""
+def scaling_sizes_table(result: dict[str, Any], server: dict[str, Any]) -> str:
+    """Bytes of environments, sessions and steps in the store, and how many sessions one process of the server can play."""
     words = {"bytes_per_environment": "environment in a batch", "bytes_per_session": "open session in a server"}
     rows = [[f"{label}, {name}", f"{value / 1000:,.2f} kB"] for key, label in words.items() for name, value in result[key].items()]
     rows += [[f"a million steps in the store, {name}", f"{value:,.0f} MB"] for name, value in result["store_bytes_per_step"].items()]
+    steps = {name: server["entries"][f"ours_{key}_512"]["median"] for name, key in (("HTTP", "http"), ("WebSocket", "ws"))}
+    rows += [[f"sessions per core, at one step a second each, {name}", f"{value:,.0f}"] for name, value in steps.items()]
     return markdown(["what", "size"], rows)
 
 
@@ -783,7 +785,7 @@ def tables() -> dict[Path, dict[str, str]]:
         },
         SCALING: {
             "scaling executor": scaling_executor_table(scaling),
-            "scaling sizes": scaling_sizes_table(scaling),
+            "scaling sizes": scaling_sizes_table(scaling, server),
             "scaling nodes": scaling_nodes_table(scaling),
         },
         HINT_STUDY: {

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
-from benchmarks import env, gpu, market, time_to_quality, train
+from benchmarks import env, gpu, market, scaling, time_to_quality, train
 from benchmarks.command import start
 from benchmarks.measuring import target
 
@@ -120,6 +120,19 @@ def test_a_gpu_is_measured_only_where_there_is_one(called: Called, monkeypatch: 
 def test_a_revision_that_is_not_there_is_refused(called: Called, tmp_path: Path) -> None:
     run = called(market, "--before", str(tmp_path))
     assert run.status == 2 and "expected the src folder of a checkout" in run.err
+
+
+@pytest.mark.slow
+def test_what_scale_costs_is_measured_on_both_engines_and_stores(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"EMPTY": 4, "WORK": 2, "SECONDS": 0.05, "SESSIONS": 20, "STEPS": 500, "NODES": (2,)}.items():
+        monkeypatch.setattr(scaling, name, value)
+    run = called(scaling, "--repeats", "1", "--out", str(tmp_path / "x.json"))
+    assert run.status == 0, run.err
+    found = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert list(found["executor"]) == ["local 1", "local 2", "ray 1", "ray 2"]
+    assert all(value > 0.0 for row in [*found["executor"].values(), found["store_bytes_per_step"]] for value in row.values())
+    stores = ["sqlite"] if "PostgreSQL is not measured" in run.err else ["sqlite", "postgresql"]
+    assert list(found["store_bytes_per_step"]) == stores and 0.0 < found["simulated_cluster"]["2"]["efficiency"] <= 1.0
 
 
 def test_a_ratio_without_a_target_is_only_reported() -> None:

@@ -60,6 +60,7 @@ def test_plans_that_are_shared_are_asked_for_once_in_advance(tmp_path: Path) -> 
     assert len(different_sides(config, 2.0)) == 56 < len(different_sides(config)) == 286
     assert fill(provider, config, at_once=20).hints == expected_hints(config, 2.0)
     assert len(different_sides(BargainingConfig(), 2.0)) == 2_600 and expected_hints(BargainingConfig(), 2.0) == 26_000
+    assert (expected_hints(BargainingConfig(), 3.0), expected_hints(BargainingConfig())) == (8_160, 151_800)  # as docs/hints.md says
 
 
 def test_a_grain_without_plans_is_refused() -> None:
