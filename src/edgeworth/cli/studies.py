@@ -57,8 +57,12 @@ def search_command(
 
     file = study_file(study)
     folder = runs or Path("runs") / file.stem
-    with progress() as task:
-        found = run_search(load_study(file, steps=steps), folder, workers, address, task("search"))
+    try:
+        with progress() as task:
+            found = run_search(load_study(file, steps=steps), folder, workers, address, task("search"))
+    except KeyboardInterrupt:
+        say("Stopped; the same command continues the search.")
+        raise
     write_whole(best, yaml.safe_dump(found["settings"], sort_keys=False, allow_unicode=True).encode())
     deliver({"command": command_line(), **found}, _search_page(found), as_json, out_file)
     say(f"Wrote {best}; train with it: edgeworth train --config {best}")
@@ -66,7 +70,7 @@ def search_command(
 
 def _search_page(found: dict[str, Any]) -> Iterator[RenderableType]:
     names = list(found["best"]["settings"])
-    rows = table("share of maximum", "moves", *names, title=f"{found['cell']}: {len(found['trials'])} trials", text=0)
+    rows = table("share of maximum", "moves", *names, title=f"{found['cell']}: {len(found['trials'])} trials", text=0, gap=1)
     for row in found["trials"]:
         score = "failed" if row["share_of_maximum"] is None else f"{row['share_of_maximum']:.4f}"
         values = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row["settings"].values())

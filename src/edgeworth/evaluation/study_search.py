@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,7 @@ def run_search(
     trainable = functools.partial(train_trial, cell=cell, search=search, steps=study.steps)
     place = runs.absolute() / NAME
     progress(f"{search.trials} trials of {moves:,} moves at most", 0, 1)
+    _SHOWN.append((progress, search.trials))
     try:
         if tune.Tuner.can_restore(str(place)):
             tuner = tune.Tuner.restore(str(place), trainable, resume_errored=True, param_space=_space(tune, search))
@@ -112,15 +114,35 @@ def run_search(
                     ),
                 ),
                 run_config=tune.RunConfig(
-                    name=NAME, storage_path=str(runs.absolute()), verbose=0, failure_config=tune.FailureConfig(max_failures=2)
+                    name=NAME,
+                    storage_path=str(runs.absolute()),
+                    verbose=0,
+                    failure_config=tune.FailureConfig(max_failures=2),
+                    callbacks=[type("Shown", (tune.Callback,), {"on_step_end": show_trials})()],
                 ),
             )
         with contextlib.redirect_stdout(sys.stderr):  # where Ray Tune reports
             grid = tuner.fit()
+        if len(grid) < search.trials or any(each.error is None and not (each.metrics or {}).get("done") for each in grid):
+            raise KeyboardInterrupt  # Ray Tune takes a Ctrl-C for the end of the search
         return _found(study, search, cell, moves, grid)
     finally:
+        _SHOWN.pop()
         if connected:
             ray_module().shutdown()
+
+
+_SHOWN: list[tuple[Progress, int]] = []
+"""The progress of the search under way, and its number of trials; here, since Ray Tune writes its callbacks to disk."""
+
+
+def show_trials(callback: Any, iteration: int, trials: list[Any], **_: Any) -> None:
+    """Ray Tune's callback: show how many trials are done, running and failed."""
+    progress, total = _SHOWN[-1]
+    count = Counter(str(trial.status) for trial in trials)
+    failed = f", {count['ERROR']} failed" if count["ERROR"] else ""
+    over = count["TERMINATED"] + count["ERROR"]
+    progress(f"{count['TERMINATED']} of {total} trials done, {count['RUNNING']} running{failed}", over, total)
 
 
 def _space(tune: Any, search: Search) -> dict[str, Any]:
@@ -148,14 +170,14 @@ def _found(study: Study, search: Search, cell: Cell, moves: int, grid: Any) -> d
     if not finished:
         raise InvalidOption(f"All {len(trials)} trials failed; the first: {trials[0].get('failed', 'no report')}")
     best = max(finished, key=lambda row: float(row[SCORE]))
-    trials.sort(key=lambda row: (-row[MOVES], -(row[SCORE] or 0.0)))
+    trials.sort(key=lambda row: (row[MOVES] < moves, -(row[SCORE] or 0.0)))
     return {
         "about": study.about,
         "quantity": f"{SCORE}: mean over the last {search.grace:,} moves of training or fewer",
         "cell": cell.name,
         "seed": search.seed,
         "best": best,
-        "stopped_early": sum(row[MOVES] < moves for row in trials),
+        "stopped_early": sum(row[MOVES] < moves for row in scored),
         "trials": trials,
         "settings": as_mapping(tried(cell, best["settings"], search.seed, study.steps)),
     }
