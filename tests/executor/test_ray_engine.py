@@ -47,8 +47,10 @@ def test_without_an_address_no_cluster_that_happens_to_run_here_is_joined(monkey
 
 def test_a_killed_actor_that_asks_a_model_costs_its_own_task_alone(tmp_path: Path) -> None:
     tasks = [Task("dies", killed_once, (tmp_path, 100), asks=True), *squares(tmp_path, 6, 0.2)]
+    shown: list[str] = []
     with executor("ray", 2, folder=tmp_path / "kept") as run:
-        found = run(tasks)
+        found = run(tasks, lambda words, done, total: shown.append(words))
+    assert "0 of 7 done, 2 running" in shown and shown[-1] == "7 of 7 done"
     assert not found.failures and found.values["dies"] == 100
     assert carried_out(tmp_path).count(100) == 2 and set(carried_out(tmp_path)) == {0, 1, 2, 3, 4, 5, 100}
 

@@ -125,6 +125,7 @@ class OnRay:
             )
         left, known = set(range(len(tasks))), ""
         try:
+            yield None  # for the progress: as many are running
             for row in inferred.iter_rows():
                 left.discard(int(row["number"]))
                 yield int(row["number"]), pickle.loads(row["outcome"])
