@@ -184,7 +184,10 @@ def test_a_database_that_is_read_only_or_down_is_not_ready_until_it_is_back(
         assert is_ready(client)
 
 
-def test_a_file_that_somebody_else_has_locked_keeps_only_those_waiting_who_write_to_it(tmp_path: Path) -> None:
+def test_a_file_that_somebody_else_has_locked_keeps_only_those_waiting_who_write_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "PATIENCE_SECONDS", 0.5)
     with served_in_thread(tmp_path) as base, ThreadPoolExecutor(8) as pool:
         names = [f"s{k}" for k in range(4)]
         for name in names:
