@@ -168,7 +168,7 @@ def test_a_wrong_call_is_an_error_and_leaves_nothing(called: Called, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("evaluate", "--agent", "baies"), 2, "Unknown negotiator 'baies'"),
+        (("evaluate", "--agent", "baies"), 2, "self_play, or the path of a run or checkpoint. Did you mean 'bayes'?"),
         (("evaluate", "--agent", "runs/nowhere"), 1, "there is no checkpoint here; expected a run folder"),
         (("compare", "random", "agre_first"), 2, "Did you mean 'agree_first'"),
         (("curves", "nowhere"), 2, "holds no run"),

@@ -89,6 +89,9 @@ def test_a_node_that_is_lost_costs_only_its_tasks(tmp_path: Path) -> None:
     assert removed and [packed(value) for value in values] == [packed(v) for v in HERE(squares(tmp_path, 16)).whole()]
 
 
-def test_an_address_without_a_cluster_is_refused() -> None:
-    with pytest.raises(InvalidOption, match=r"No Ray cluster answers at --address nowhere"), executor("ray", address="nowhere"):
+@pytest.mark.parametrize("address", ["nowhere", "auto", "127.0.0.1:1", "no.such.host:6379"])
+def test_an_address_without_a_cluster_is_refused_at_once(address: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(InvalidOption, match=rf"No Ray cluster answers at --address {address} \("), executor("ray", address=address):
         pass
+    assert time.monotonic() - began < 30.0

@@ -11,6 +11,7 @@ import importlib
 import logging
 import os
 import pickle
+import socket
 import warnings
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -40,11 +41,19 @@ def connect(workers: int | None, address: str | None) -> bool:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     alone = {"address": "local", "num_cpus": workers, "include_dashboard": False}  # without "local", Ray would join any that runs here
     try:
+        _check_listening(address or "")
         ray.init(**quiet, **(alone if address is None else {"address": address}))
     except Exception as error:  # Ray raises bare ones too
         where = "Ray does not start" if address is None else f"No Ray cluster answers at --address {address}"
-        raise InvalidOption(f"{where}: {error} Start one with `ray start --head`, or leave --address out.") from error
+        raise InvalidOption(f"{where} ({str(error).rstrip('.')}). Start one with `ray start --head`, or leave --address out.") from error
     return True
+
+
+def _check_listening(address: str) -> None:
+    """Raise an OSError where nobody listens at HOST:PORT, since Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=5.0).close()
 
 
 def perform_in(folder: str, sent: bytes) -> Outcome:

@@ -132,8 +132,7 @@ def negotiator_of(name: str, sampled: bool = False, hint: str | None = None) -> 
     """The negotiator of this name or path; only a learned one can be sampled or be given other hints."""
     if name not in catalog.NEGOTIATORS:
         if "/" not in name and not Path(name).exists():
-            known = [*catalog.NEGOTIATORS, "or the path of a checkpoint"]
-            raise UnknownName("negotiator", name, known)
+            raise UnknownName("negotiator", name, catalog.NEGOTIATORS, also="the path of a run or checkpoint")
         return Learned(name, sampled, hint)
     kind = catalog.resolve("negotiator", name)
     if name in NETWORKS:

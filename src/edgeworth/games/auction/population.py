@@ -94,7 +94,8 @@ def population_table(stage: int | str, mix: Mapping[str, float] | None = None) -
         return table_of([(mix_shares(mix), ROUNDED, 0.0)])
     name = str(stage) if not isinstance(stage, bool) else repr(stage)
     if name not in population_names():
-        raise UnknownName("stage", stage, population_names())
+        known = [name for name in population_names() if name not in FAMILIES["held_out"]]
+        raise UnknownName("stage", stage, known, also=f"one of {FAMILIES['held_out'][0]} to {FAMILIES['held_out'][-1]}")
     return table_of([recipes()[row] for row in recipe_names(name)])
 
 
