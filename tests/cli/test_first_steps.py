@@ -106,6 +106,7 @@ AT_80 = [
     "analyse --counts 4,4,4 --mine 1,1,1 --theirs 1,1,1",
     "market --stage 4 --steps 1",
     "sensitivity --stage 3 --episodes 20",
+    "robustness --quick",
     "evaluate --agent learned --agent bayes --agent agree_first --episodes 20 --yardstick-episodes 10",
     "compare learned agree_first --episodes 20 --yardstick-episodes 10",
     "tournament --scenario lewis -n greedy -n agree_first -n concession --episodes 10",

@@ -116,7 +116,7 @@ def _robustness_page(result: dict[str, Any], most: int) -> Iterator[RenderableTy
     yield formats
     yield ""
     title = f"conclusions of the calibrated market in {worlds} worlds"
-    conclusions = table("effect on R", "stage", "calibrated", "survives", "reversed", title=title, wrap=False)
+    conclusions = table("effect on R", "stage", "calibrated", "survives", "reversed", title=title)
     for one in sorted(result["conclusions"], key=lambda conclusion: (conclusion["what"], conclusion["stage"])):
         calibrated = f"{one['calibrated']['value']:+.3f}"
         conclusions.add_row(one["what"], one["stage"], calibrated, f"{one['survives']} of {worlds}", str(one["reversed"]))
