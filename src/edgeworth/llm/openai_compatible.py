@@ -63,7 +63,7 @@ def key_from(variable: str, provider: Provider) -> str | None:
             raise ModelUnavailable("unauthorized", f"{provider.name} needs a key; put it into the environment variable {variable}.")
         return None
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise ModelUnavailable("unauthorized", f"The key in {variable} holds characters that no key has; copy it anew.")
+        raise ModelUnavailable("unauthorized", f"The key in {variable} holds characters that no key has; copy it again.")
     return key
 
 

@@ -72,7 +72,7 @@ def _ask(game: BargainingConfig, hints: HintSettings, say: Callable[[str], objec
     provider = provider_of(hints.mode, options)
     assert isinstance(provider, LanguageModelHints)
     total, began = _questions(game, hints), perf_counter()
-    say(f"Hints first: up to {total:,} questions for {provider.asked.name}, without those that {options.get('cache')} has replies to.")
+    say(f"Asking for hints first: up to {total:,} questions to {provider.asked.name}, less those answered in {options.get('cache')}.")
     asked: list[tuple[int, float]] = []
     """The questions so far and the time, after the first ones, which wait until the model is loaded, and after the next."""
 
