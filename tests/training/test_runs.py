@@ -19,7 +19,8 @@ import pytest
 from edgeworth import catalog, files
 from edgeworth.agents.hints.baselines import RandomHints
 from edgeworth.errors import DataError, InvalidOption, MissingExtra, RunStopped
-from edgeworth.runlog import find_checkpoint, read_checkpoint, read_config, read_history
+from edgeworth.runlog import STEP, find_checkpoint, last_checkpoint, read_checkpoint, read_config, read_history
+from edgeworth.training import run_loop
 from edgeworth.training.run import Run
 from edgeworth.training.settings import TrainSettings, settings_of
 
@@ -43,6 +44,15 @@ def numbers(folder: Path) -> list[dict[str, Any]]:
     """The history but for the clock."""
     clock = ("seconds", "cpu_seconds", "steps_per_second")
     return [{key: str(value) for key, value in line.items() if key not in clock} for line in read_history(folder)]
+
+
+@pytest.mark.parametrize(("patience", "kept"), [(60.0, 0), (0.0, 128)])
+def test_an_iteration_that_takes_long_is_kept_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: float, kept: int) -> None:
+    monkeypatch.setattr(run_loop, "PATIENCE", patience)
+    run = Run.begin(small(), tmp_path / "run", "edgeworth train …")
+    run.iterate()
+    run.close()
+    assert last_checkpoint(tmp_path / "run").facts[STEP] == kept
 
 
 def test_a_run_leaves_its_settings_numbers_and_checkpoints(tmp_path: Path) -> None:

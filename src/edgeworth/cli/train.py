@@ -71,7 +71,7 @@ def train_command(
         refuse_existing(folder)
     with fallbacks_as_messages():
         with progress() as task:
-            prepare(wanted, say, task("asking"))
+            prepare(wanted, say, task("preparing"))
         run = Run.resume(wanted, folder) if resume else Run.begin(wanted, folder, command_line())
         say(_nothing_left(run, folder) if run.over else f"{'Continuing' if resume else 'Training'} in {folder}.{_rounded_up(wanted)}")
         try:

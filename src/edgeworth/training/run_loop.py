@@ -31,8 +31,8 @@ from edgeworth.training.settings import LogSettings
 
 DIVERGED = "diverged"
 OF_LEARNER = "learner."
-PATIENCE = 4.0
-"""Seconds that the work under way may still take once the run was asked to stop."""
+PATIENCE = 3.0
+"""Seconds that the work under way may still take once the run was asked to stop, so that its process has ended after five."""
 WHOLE = ("episodes", "epochs", "updates", "pool")
 """Metrics that are whole numbers."""
 
@@ -104,6 +104,8 @@ class RunLoop:
             self.log.add(line)
         if learner.iteration % every.save_every == 0 or self.over:
             self.save_regularly()
+        elif took > PATIENCE:
+            self.save(LAST)  # if the run is asked to stop, the next iteration may be left, and this one would be lost with it
         return line
 
     def line(self, metrics: Metrics, times: Mapping[str, float]) -> Line:
