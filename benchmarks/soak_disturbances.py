@@ -135,7 +135,8 @@ class Kills:
         alive = server.workers()
         if self.service.workers == 1:
             how = "everything"
-        victims = [self.chance.choice(alive)] if how == "one worker" and alive else alive
+        place = self.chance.random()  # drawn every time, so that what is killed next does not depend on how many are alive
+        victims = [alive[int(place * len(alive))]] if how == "one worker" and alive else alive
         if how == "everything":
             victims = [server.process.pid, *alive]
         for pid in victims:

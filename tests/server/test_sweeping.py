@@ -128,7 +128,7 @@ def test_a_worker_that_replaces_another_goes_by_the_clock_of_its_supervisor(monk
             said.append(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
 
     for variable in (METRICS_FOLDER, clock.VARIABLE):
-        monkeypatch.delenv(variable, raising=False)  # and afterwards as before
+        monkeypatch.setenv(variable, "")  # and afterwards as before: `delenv` would leave behind what is set later
     monkeypatch.setattr(serving, "Multiprocess", Supervisor)
     serving._supervise(None, None)  # type: ignore[arg-type]
     assert float(said[0]) == clock.BOOT
