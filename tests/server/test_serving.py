@@ -85,15 +85,16 @@ def test_tokens_are_read_again_on_sighup_and_no_worker_has_them_in_its_environme
     with served(tmp_path, "--tokens-file", str(file), "--workers", workers, tokens="bob:a-token-of-bobby") as server:
         url = server.address() + "/sessions"
         assert httpx.get(url, headers=first).status_code == 200
-        for pid in started_workers(server):
+        before = started_workers(server)  # none where there is one worker, which stays
+        for pid in before:
             assert b"a-token-of-bobby" not in Path(f"/proc/{pid}/environ").read_bytes()
         file.write_text("alice:the-second-token-of-alice", encoding="utf-8")
         server.process.send_signal(signal.SIGHUP)
-        until, refused = time.monotonic() + 60.0, 0
-        while refused < 10 and time.monotonic() < until:  # both workers
+        until, refused = time.monotonic() + 90.0, 0
+        while (refused < 10 or any(Path(f"/proc/{pid}").exists() for pid in before)) and time.monotonic() < until:
             refused = refused + 1 if httpx.get(url, headers=first, timeout=20.0).status_code == 401 else 0
             time.sleep(0.05)
-        assert refused == 10
+        assert refused >= 10
         assert httpx.get(url, headers=second).status_code == 200
         assert server.stop() == 0
 
