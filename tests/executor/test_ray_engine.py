@@ -55,12 +55,12 @@ def test_a_killed_actor_that_asks_a_model_costs_its_own_task_alone(tmp_path: Pat
     assert carried_out(tmp_path).count(100) == 2 and set(carried_out(tmp_path)) == {0, 1, 2, 3, 4, 5, 100}
 
 
-@pytest.mark.slow  # and not yet sure: a task that waits at the same actor each time can be given up with it
 def test_a_task_that_kills_every_actor_is_given_up_and_the_rest_goes_on(tmp_path: Path) -> None:
     with executor("ray", 2) as run:
         found = run([Task("deadly", killed_always, (tmp_path,), asks=True), *squares(tmp_path, 4, 0.2)])
     assert [failure.name for failure in found.failures] == ["deadly"] and "died 3 times" in found.failures[0].reason
-    assert len(found.values) == 4 and carried_out(tmp_path) == [0, 0, 0, 0, 1, 2, 3]
+    assert len(found.values) == 4 and set(carried_out(tmp_path)) == {0, 1, 2, 3}
+    assert carried_out(tmp_path).count(0) >= 4  # three tries beside the square of 0; six where a square was given up with it at first
 
 
 def test_a_killed_driver_costs_only_the_tasks_under_way_on_ray(tmp_path: Path) -> None:

@@ -142,8 +142,12 @@ class OnRay:
             known = str(error)
         finally:
             self._asking = 0
-        for number in left:
-            yield number, lost(known)
+        for number in sorted(left):
+            if known or len(left) == 1:
+                yield number, lost(known)
+                continue
+            for ended in self._inferred([tasks[number]]):  # alone: it may have waited at an actor that another task killed
+                yield ended if ended is None else (number, ended[1])
 
     def close(self) -> None:
         """Cancel what is under way, and leave Ray if this engine connected to it."""
