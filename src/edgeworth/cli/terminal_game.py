@@ -183,7 +183,7 @@ class TerminalGame:
             (
                 f"[cyan]propose[/] {share}   offer a split: these books, hats and balls for you,",
                 "                the rest for the partner",
-                f"[cyan]insist[/] {share}    the same, but firm; some partners then accept a little less",
+                f"[cyan]insist[/] {share}    said firmly; some partners then accept a little less",
                 "[cyan]agree[/]           take the partner's last offer",
                 f"[cyan]disagree[/]        {refusal}",
                 f"[cyan]end[/] {share}       your final selection, the last move: it pays only if the",
