@@ -257,11 +257,17 @@ class Student(Designer):
         self.rollouts, self.template = rollouts, load_design_prompt()
 
     def design(self, view: MarketView) -> Rows:
-        conversations = [self.template.messages(values) for values in batch_variables(view)]
+        return self.design_all([view])[0]
+
+    def design_all(self, views: Sequence[MarketView]) -> list[Rows]:
+        """Mechanisms for several batches of markets, all written side by side."""
+        seen = [batch_variables(view) for view in views]
+        conversations = [self.template.messages(values) for batch in seen for values in batch]
         prompts = [self.rollouts.prompt([{"role": part.role, "content": part.content} for part in each]) for each in conversations]
         written = self.rollouts.write(prompts, [""] * len(prompts), 0, greedy=True)
         parsed = [parse_reply(self.rollouts.local.text(reply), MECHANISM_SCHEMA) for reply in written]
         legal = [reply.value for reply in parsed if isinstance(reply, Accepted)]
         if len(legal) < len(parsed):
             raise InvalidOption(f"A mechanism does not fit into {self.rollouts.most} tokens of this model; raise max_tokens.")
-        return mechanism_rows(legal)
+        rows = mechanism_rows(legal)
+        return np.split(rows, np.cumsum([len(batch) for batch in seen])[:-1])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgeworth.agents.designers.design_prompt import mechanism_json
-from edgeworth.agents.designers.designer import Designer
 from edgeworth.errors import MissingExtra
 from edgeworth.llm.local.folders import find
 from edgeworth.progress import Progress, silent
@@ -16,14 +15,17 @@ from edgeworth.training.designer.states import TRAINING_SEEDS, VALIDATION_SEEDS,
 from edgeworth.training.designer.teachers import targets
 from edgeworth.training.designer.trials import CORES
 
-MAX_TOKENS, AT_A_TIME = 256, 128
-"""Longest completion of the model as a designer, and how many it writes side by side."""
+if TYPE_CHECKING:
+    from edgeworth.training.designer.constrained import Student
+
+MAX_TOKENS, AT_A_TIME = 256, 8
+"""Longest completion of the model as a designer, and how many it writes side by side, as a multiple of the rows of a batch."""
 MANY = 5_000
 """Pairs from which on they are tokenised by several processes."""
 
 
 def pairs(
-    settings: SFTSettings, count: int, first_seed: int, progress: Progress = silent, student: Designer | None = None
+    settings: SFTSettings, count: int, first_seed: int, progress: Progress = silent, student: Student | None = None
 ) -> list[dict[str, Any]]:
     """Prompts with their target mechanisms, as TRL reads conversations."""
     states = play_states(settings.markets, count, settings.seed, first_seed, progress, student)
@@ -55,7 +57,7 @@ def train_sft(
     found = find(settings.model, settings.revision)
     model, tokenizer = load_student(found, settings.tuning, device)
     log = open_run(folder, "sft", settings, command, resume)
-    student = Student(Rollouts.of(base_of(model), tokenizer, 1.0, MAX_TOKENS, AT_A_TIME))
+    student = Student(Rollouts.of(base_of(model), tokenizer, 1.0, MAX_TOKENS, AT_A_TIME * settings.optimization.batch))
     taught = pairs(settings, settings.states, TRAINING_SEEDS, progress, student)
     held_out = pairs(settings, settings.validation_states, VALIDATION_SEEDS, student=student)
     use = settings.optimization

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from edgeworth import catalog
 from edgeworth.agents.designers.adaptive import library_rows
 from edgeworth.agents.designers.design_prompt import batch_variables, load_design_prompt
-from edgeworth.agents.designers.designer import Designer
+from edgeworth.agents.designers.designer import Designer, Game, fresh_markets, play_together
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.batch import MarketBatch, Rows
@@ -27,14 +28,17 @@ from edgeworth.seeding import generator
 from edgeworth.training.designer.settings import MarketSettings
 from edgeworth.training.designer.variations import any_mechanisms
 
+if TYPE_CHECKING:
+    from edgeworth.training.designer.constrained import Student
+
 TRAINING_SEEDS = 2**44
 """The first seed of a market to train on; seeds of evaluations are smaller."""
 VALIDATION_SEEDS = 2**45
 """The first seed of a market to validate on."""
 STUDENT = "student"
 """The player that is the model in training, as it is now."""
-LOT = 64
-"""Markets of one lot."""
+LOT, AT_ONCE = 64, 8
+"""Markets of one lot, and lots that the model in training plays at once."""
 
 Messages = list[dict[str, str]]
 
@@ -95,16 +99,28 @@ def play_states(
     seed: int,
     first_seed: int = TRAINING_SEEDS,
     progress: Progress = silent,
-    student: Designer | None = None,
+    student: Student | None = None,
 ) -> States:
     """Play markets until there are `count` states; their seeds begin at `first_seed`."""
     rng = generator(seed, first_seed)
-    designers = {name: student if name == STUDENT and student is not None else named_designer(name) for name in settings.players}
+    designers = {name: named_designer(name) for name in settings.players if name != STUDENT or student is None}
     parts: list[States] = []
+    number = 0
     while (reached := sum(len(part) for part in parts)) < count:
-        lot_seed = first_seed + seed * 2**24 + len(parts) * LOT
-        parts.append(play_lot(drawn_market(settings, rng), designers[str(rng.choice(settings.players))], settings, lot_seed, rng))
         progress("markets", reached, count)
+        own: list[Game[States]] = []
+        for _ in range(min(AT_ONCE, -(-(count - reached) // (LOT * max(settings.episode_lengths))))):
+            config, player, lot_seed = (
+                drawn_market(settings, rng),
+                str(rng.choice(settings.players)),
+                first_seed + seed * 2**24 + number * LOT,
+            )
+            lot_rng, number = generator(seed, first_seed, number), number + 1
+            if student is not None and player == STUDENT:
+                own.append(lot_in_play(fresh_markets(config, LOT, lot_seed), settings, lot_rng))
+            else:
+                parts.append(play_lot(config, designers[player], settings, lot_seed, lot_rng))
+        parts += play_together(own, student.design_all) if student is not None else []
     states = States.joined(parts)
     return states.chosen(rng.permutation(len(states))[:count])
 
@@ -122,17 +138,20 @@ def play_lot(
     config: AuctionConfig, designer: Designer, settings: MarketSettings, seed: int, rng: np.random.Generator, size: int = LOT
 ) -> States:
     """The states of some markets that are played to their end."""
-    batch = MarketBatch(config, size)
-    batch.seed(seed)
-    batch.reset()
-    history, library, parts = StepHistory(batch), library_rows(), []
     designer.begin(config, size, seed)
-    for step in range(config.episode_length):
-        chosen = designer.design(history.view())
-        kept = rng.random(size) < (1.0 if step else settings.opening_share * config.episode_length)
+    (states,) = play_together([lot_in_play(fresh_markets(config, size, seed), settings, rng)], lambda views: [designer.design(views[0])])
+    return states
+
+
+def lot_in_play(batch: MarketBatch, settings: MarketSettings, rng: np.random.Generator) -> Game[States]:
+    """Markets that are played to their end; their states are returned."""
+    history, library, parts = StepHistory(batch), library_rows(), []
+    for step in range(batch.config.episode_length):
+        chosen = yield history.view()
+        kept = rng.random(batch.size) < (1.0 if step else settings.opening_share * batch.config.episode_length)
         parts.append(_states_of(history, chosen).chosen(kept))
-        wanders = rng.random(size) < settings.wandering
-        posted = np.where(wanders, any_mechanisms(rng, library, size), chosen)
+        wanders = rng.random(batch.size) < settings.wandering
+        posted = np.where(wanders, any_mechanisms(rng, library, batch.size), chosen)
         batch.step(posted)
         history.add(posted)
     return States.joined(parts)

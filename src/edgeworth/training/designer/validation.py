@@ -15,7 +15,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from transformers import TrainerCallback, TrainerControl, TrainerState
 
-from edgeworth.agents.designers.designer import play
+from edgeworth.agents.designers.designer import fresh_markets, play_together, scored
 from edgeworth.config import AuctionConfig
 from edgeworth.files import writing
 from edgeworth.progress import Progress, silent
@@ -55,15 +55,18 @@ class Validation(TrainerCallback):
         if not self.settings.episodes:
             return
         self.progress("validating", state.global_step, state.max_steps)
-        scores = {f"{SCORE}_{name}": self._score(name) for name in self.settings.populations}
+        scores = {f"{SCORE}_{name}": score for name, score in self._scores().items()}
         mean = sum(scores.values()) / len(scores)
         self.add(state.global_step, {SCORE: mean, **scores})
         if mean > self.best_score:
             with writing(self.file):
                 save_file(self._weights(), self.file, {SCORE: json.dumps(mean), STEP: json.dumps(state.global_step)})
 
-    def _score(self, population: str) -> float:
-        return float(play(self.student, AuctionConfig(stage=population), self.settings.episodes, PLAYED_FROM).mean())
+    def _scores(self) -> dict[str, float]:
+        """The mean score on each population, all played at once."""
+        names, episodes = self.settings.populations, self.settings.episodes
+        games = [scored(fresh_markets(AuctionConfig(stage=name), episodes, PLAYED_FROM)) for name in names]
+        return {name: float(scores.mean()) for name, scores in zip(names, play_together(games, self.student.design_all), strict=True)}
 
     def _weights(self) -> dict[str, Any]:
         """The weights that are trained, of the model without wrappers."""
