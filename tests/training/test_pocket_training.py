@@ -30,7 +30,7 @@ from edgeworth.training.pocket import PocketSettings, Trainer, learning_rate, lo
 from edgeworth.training.pocket_corpus import GAMES, Corpus, CorpusSettings, load_corpus, make_corpus, save_corpus, system_messages
 from edgeworth.training.pocket_folder import STATE, load_state, market_rules, read_card, save
 from edgeworth.training.pocket_model import DeviceRows, Rows, batches, build_model, reply_loss
-from edgeworth.training.shared_prefix import use_plain_causal_attention
+from edgeworth.training.shared_prefix import attend, use_plain_causal_attention
 
 torch.set_num_threads(1)
 TINY = Path("configs/pocket_tiny.yaml")
@@ -111,6 +111,17 @@ def test_a_shared_system_message_changes_neither_loss_nor_gradients(
         assert other is not None and torch.linalg.norm(one - other) <= 1e-5 * torch.linalg.norm(one)
 
 
+@pytest.mark.parametrize("prefix", [0, 3], ids=["alone", "behind a prefix"])
+def test_attention_under_autocast_is_half_precision_though_caches_are_single(prefix: int) -> None:
+    torch.manual_seed(0)
+    query, key, value = torch.randn(2, 4, 5, 8), torch.randn(2, 2, 5 + prefix, 8), torch.randn(2, 2, 5 + prefix, 8)
+    exact, _ = attend(None, query, key, value, None)
+    with torch.autocast("cpu", torch.bfloat16):
+        seen, _ = attend(None, query, key, value, None)
+    assert (exact.dtype, seen.dtype) == (torch.float32, torch.bfloat16)
+    assert torch.allclose(seen.float(), exact, atol=0.05)
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_padded_rows_are_the_rows_and_the_wanted_places_lead_to_their_replies(corpus: Corpus, game: str) -> None:
     rows, chosen, pad = corpus.rows[game], np.array([40, 3, 17]), corpus.tokenizer.pad_token_id
@@ -186,6 +197,23 @@ def weights_of(trainer: Trainer) -> bytes:
     return b"".join(p.detach().numpy().tobytes() for p in trainer.model.parameters())
 
 
+def test_system_messages_are_met_early_in_a_share_of_the_updates_and_late_in_most(
+    corpus: Corpus, short: PocketSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met: list[bool] = []
+
+    def loss(model: LlamaForCausalLM, system: torch.Tensor | None, tokens: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        met.append(system is not None)
+        return model.lm_head.weight.sum()
+
+    monkeypatch.setattr("edgeworth.training.pocket.reply_loss", loss)
+    trainer = Trainer(corpus, dataclasses.replace(short, steps=200, early_share=0.1, bare_share=0.2), "cpu")
+    for _ in range(200):
+        trainer.update()
+    early, late = met[:200], met[200:]
+    assert 0.04 < np.mean(early) < 0.18 and 0.7 < np.mean(late) < 0.9
+
+
 @pytest.mark.parametrize("stopped_at", [4, 7], ids=["at a line of the log", "between two lines"])
 def test_a_run_that_was_stopped_goes_on_bit_for_bit(corpus: Corpus, short: PocketSettings, tmp_path: Path, stopped_at: int) -> None:
     corpus = dataclasses.replace(corpus, held_out={game: few(rows) for game, rows in corpus.held_out.items()})
@@ -236,7 +264,6 @@ def test_a_folder_without_a_card_is_told_how_to_get_one(tmp_path: Path) -> None:
         read_card(tmp_path)
 
 
-@pytest.mark.xfail(strict=True, reason="the bundled model is to be trained with the settings of today")
 def test_the_bundled_model_has_the_settings_of_the_config() -> None:
     assert read_card()["settings"] == json.loads(json.dumps(dataclasses.asdict(load_settings(Path("configs/pocket_config.yaml")))))
 
@@ -245,7 +272,7 @@ def test_the_model_in_the_box_is_small_and_says_what_it_is_and_is_not() -> None:
     card = read_card()
     assert card["parameters"] > 4_000_000 and card["what_it_is_not"].startswith("A general language model")
     assert card["rules"].keys() == {"auction"} and 1 <= market_rules(card) <= RULES
-    assert card["command"] == "edgeworth pocket train" and card["hardware"] and card["training_seconds"] > 0
+    assert card["command"].startswith("edgeworth pocket train") and card["hardware"] and card["training_seconds"] > 0
     assert {f"{game}_{what}" for game in GAMES for what in ("held_out_loss", "agreement")} == set(card["held_out"])
     assert {"hint_legality", "mechanism_legality", "hint_over_bayes", "mechanism_score"} <= set(card["scores"])
     assert (POCKET_FOLDER / "model.safetensors").stat().st_size <= 16_000_000

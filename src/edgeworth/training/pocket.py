@@ -60,6 +60,8 @@ class PocketSettings:
     gradient_norm: float = 1.0
     bare_steps: float = 0.8
     """Share of the updates, from the first on, without system messages: they are short, and the games are learnt sooner."""
+    early_share: float = 0.0
+    """Share of these updates that have the system message after all: the model meets it while it still learns fast."""
     bare_share: float = 0.1
     """Batches without the system message afterwards."""
     compiled: bool = False
@@ -169,7 +171,8 @@ class Trainer:
         draws = generator(settings.seed, 9, self.step).random(len(GAMES))
         for game, draw in zip(GAMES, draws, strict=True):
             tokens, wanted = self.rows[game].padded(next(self.orders[game]), self.corpus.tokenizer.pad_token_id)
-            bare = self.step < settings.bare_steps * settings.steps or draw < settings.bare_share
+            early = self.step < settings.bare_steps * settings.steps
+            bare = draw >= settings.early_share if early else draw < settings.bare_share
             with torch.autocast(place.type, torch.bfloat16, enabled=place.type == "cuda"), compiled_only(bare):
                 loss = reply_loss(model, None if bare else self.systems[game], tokens, wanted)
             loss.backward()

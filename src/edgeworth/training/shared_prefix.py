@@ -26,7 +26,8 @@ def attend(
     """Attention in which the last query sees all keys, the one before all but one: what a shared beginning needs, and no mask in memory."""
     from torch.nn.functional import scaled_dot_product_attention
 
-    query, key = query.to(value.dtype), key.to(value.dtype)  # rotated ones are single precision under autocast
+    precision = attention_precision(value)
+    query, key, value = query.to(precision), key.to(precision), value.to(precision)
     if query.shape[2] == key.shape[2]:
         seen = scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling, enable_gqa=True)
     else:
@@ -35,6 +36,14 @@ def attend(
         bias = causal_lower_right(query.shape[2], key.shape[2])
         seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling, enable_gqa=True)
     return seen.transpose(1, 2).contiguous(), None
+
+
+def attention_precision(value: torch.Tensor) -> torch.dtype:
+    """Half precision under autocast, where rotated and cached tensors are single: the GPU's own attention takes no other."""
+    import torch
+
+    kind = value.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else value.dtype
 
 
 def use_plain_causal_attention(model: PreTrainedModel) -> None:
