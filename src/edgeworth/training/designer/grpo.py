@@ -66,9 +66,7 @@ class GroupRollouts:
         """Which groups have the same reward throughout."""
         texts = [self.rollouts.local.text(reply) for group in completions for reply in group]
         judged = self.judge.judge(texts, np.repeat(chosen, self.settings.generations).tolist())
-        weights = self.settings.reward.weights
-        total = sum((weights.get(name, 0.0) * judged.rewards[name] for name in REWARDS), np.zeros(len(texts)))
-        spread = np.ptp(total.reshape(len(chosen), -1), axis=1)
+        spread = np.ptp(self.judge.weighted(judged).reshape(len(chosen), -1), axis=1)
         equal: NDArray[np.bool_] = spread < 1e-9
         return equal
 
@@ -136,6 +134,7 @@ def make_trainer(settings: GRPOSettings, folder: Path, model: Any, tokenizer: An
         max_completion_length=settings.max_tokens,
         temperature=settings.temperature,
         beta=settings.beta,
+        scale_rewards=settings.scale,
         num_iterations=settings.iterations,
         reward_weights=[settings.reward.weights.get(name, 0.0) for name in REWARDS],
         gradient_checkpointing=settings.tuning.gradient_checkpointing,

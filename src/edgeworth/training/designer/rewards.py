@@ -67,6 +67,11 @@ class Judge:
             self.seconds += time.perf_counter() - began
         return self._last[1]
 
+    def weighted(self, judged: Judged) -> NDArray[np.float64]:
+        """The sum of the reward functions by their weights: what a completion is paid."""
+        weights = self.settings.weights
+        return sum((weights.get(name, 0.0) * judged.rewards[name] for name in REWARDS), np.zeros(len(judged.reasons)))
+
     def _judge(self, texts: Sequence[str], numbers: NDArray[np.int64]) -> Judged:
         parsed = [parse_reply(text, MECHANISM_SCHEMA) for text in texts]
         reasons = tuple(reply.reason if isinstance(reply, Rejection) else None for reply in parsed)
@@ -96,6 +101,7 @@ def reward_functions(judge: Judge, generations: int) -> list[Callable[..., list[
             judged = judge.judge([text_of(completion) for completion in completions], state)
             if name == "composite" and log_metric is not None:
                 log_metric("invalid", float(np.mean([reason is not None for reason in judged.reasons])))
+                log_metric("group_std", float(judge.weighted(judged).reshape(-1, generations).std(axis=1, ddof=1).mean()))
                 log_metric("mechanism_share", mechanism_share(judged.returns.reshape(-1, generations, judged.returns.shape[1])))
             return [float(value) for value in judged.rewards[name]]
 

@@ -185,6 +185,8 @@ class GRPOSettings(StageSettings):
     max_tokens: Count = 256
     beta: Annotated[float, Field(ge=0)] = 0.0
     """Weight of the KL divergence from the model before the training."""
+    scale: Literal["group", "batch", "none"] = "group"
+    """What a reward's distance from the mean of its group is divided by: the group's standard deviation, that of all rewards, nothing."""
     iterations: Count = 1
     """Updates on the same completions."""
     replacements: Annotated[int, Field(ge=0)] = 1

@@ -32,8 +32,14 @@ from edgeworth.training.designer.validation import Validation
 from edgeworth.training.pocket_mechanisms import trained_on
 from edgeworth.training.run_loop import Stop, stopping_gracefully
 
-NAMES = {"num_tokens": "tokens", "completions/mean_length": "completion_length", "frac_reward_zero_std": "equal_groups"}
-"""Metrics of TRL under plainer names."""
+NAMES = {
+    "num_tokens": "tokens",
+    "completions/mean_length": "completion_length",
+    "frac_reward_zero_std": "equal_groups",
+    "reward_std": "reward_std_overall",
+    "group_std": "reward_std",
+}
+"""Metrics of TRL, and those that our rewards report to it, by the names of our history."""
 TORCH_WRITER = "inline_container"
 """Where torch complains when a file cannot be written."""
 UNSAVED = 60.0
