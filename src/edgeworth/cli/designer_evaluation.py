@@ -12,6 +12,8 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
+from edgeworth.agents.designers.language_model import bundled_designer
+from edgeworth.agents.questions import OWN_CLIENT
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, say, table
 from edgeworth.errors import DataError, InvalidOption
@@ -32,8 +34,10 @@ QUANTITY = (
 
 
 def evaluate_command(
-    before: Annotated[str | None, typer.Option(help="Language model before GRPO: a folder, a run, a name. Default: pocket.")] = None,
-    after: Annotated[str | None, typer.Option(help="Language model after GRPO. Default: pocket_designer, if it is bundled.")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Language model before GRPO: a folder, a run, a name. Default: the bundled one.")
+    ] = None,
+    after: Annotated[str | None, typer.Option(help="Language model after GRPO. Default: the bundled one, if there is one.")] = None,
     policy: Annotated[Path | None, typer.Option(help="Run folder or checkpoint of the policy. Default: the bundled one.")] = None,
     cell: Annotated[
         list[str] | None, typer.Option(help="Population and number of bidders, e.g. held_out:8; repeat for several. Default: all four.")
@@ -122,13 +126,24 @@ def _policies(checkpoint: Path | None, episodes: int, cells: list[Cell], notes: 
 def _models(before: str | None, after: str | None, cache: Path, client_options: dict[str, Any], alone: bool) -> dict[str, ModelOptions]:
     """The language models by the names of their rows; loaded, where this process asks them."""
     if before is None and after is None:
-        before, after = "pocket", "pocket_designer" if BUNDLED["pocket_designer"].is_dir() else None
+        before, after = _bundled_models()
     named = {f"{stage} ({model})": model for stage, model in ((BEFORE, before), (AFTER, after)) if model is not None}
     cache.absolute().parent.mkdir(parents=True, exist_ok=True)
     found = {name: ModelOptions({"model": model, "cache": cache, **client_options}) for name, model in named.items()}
     for model in found.values() if alone else ():
         model.designer().check()
     return found
+
+
+def _bundled_models() -> tuple[str, str | None]:
+    """The bundled models before and after GRPO; a designer that was trained by SFT alone is one before."""
+    from edgeworth.training.pocket_folder import read_card
+
+    designer = bundled_designer()
+    if designer is None:
+        return OWN_CLIENT, None
+    trainer = read_card(BUNDLED[designer])["settings"]["trainer"]
+    return (OWN_CLIENT, designer) if trainer == "grpo" else (designer, None)
 
 
 def _entrants(models: dict[str, ModelOptions], episodes: int, free_episodes: int, cells: list[Cell], seed: int) -> Iterator[Entrant]:

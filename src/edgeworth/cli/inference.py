@@ -14,7 +14,8 @@ from rich.markup import escape
 from edgeworth import catalog
 from edgeworth.agents.designers.design_prompt import mechanism_json
 from edgeworth.agents.designers.designer import Designer, known_to
-from edgeworth.agents.designers.language_model import LanguageModel
+from edgeworth.agents.designers.language_model import LanguageModel, bundled_designer
+from edgeworth.agents.questions import OWN_CLIENT
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, table
 from edgeworth.errors import InvalidOption
@@ -25,7 +26,6 @@ from edgeworth.evaluation.story import play_step
 from edgeworth.games.auction.action import action_of
 from edgeworth.games.auction.market_view import StepHistory
 from edgeworth.games.auction.sale_room import SaleRoom
-from edgeworth.llm.local.folders import BUNDLED
 
 MODEL = "language_model"
 BASELINES = ("uniform", "informed_greedy")
@@ -81,18 +81,13 @@ def _author(name: str, repo_id: str | None, constrained: bool) -> Designer:
             raise InvalidOption(f"--repo-id and --free are about a language model; the designer {name} is none. Leave --designer out.")
         found: Designer = catalog.resolve("designer", name)()
         return found
-    model = LanguageModel(model=repo_id or _bundled(), constrained=constrained)
+    model = LanguageModel(model=repo_id or bundled_designer() or OWN_CLIENT, constrained=constrained)
     model.check()
     return model
 
 
-def _bundled() -> str:
-    """The bundled language model that was trained to design, or else the pocket model."""
-    return "pocket_designer" if BUNDLED["pocket_designer"].is_dir() else "pocket"
-
-
 def _label(name: str, repo_id: str | None) -> str:
-    return f"{name} ({repo_id or _bundled()})" if name == MODEL else name
+    return f"{name} ({repo_id or bundled_designer() or OWN_CLIENT})" if name == MODEL else name
 
 
 # One mechanism

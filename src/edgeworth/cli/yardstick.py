@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from edgeworth.agents.designers.language_model import OPENING, LanguageModel
+from edgeworth.agents.designers.language_model import OPENING, LanguageModel, bundled_designer
 from edgeworth.agents.questions import OWN_CLIENT, client_name
 from edgeworth.cli import options
 from edgeworth.cli.console import command_line, deliver, progress, span, table
@@ -174,6 +174,7 @@ def model_label(client: str | None, model: str | None) -> str:
     """The model's name in the table, with the rules it was trained on if its card names other ones than those in force."""
     from edgeworth.training.pocket_folder import market_rules, read_card
 
+    model = bundled_designer() if client is None and model is None else model
     rules = RULES
     if client_name(client, model) == OWN_CLIENT:
         with suppress(DataError):  # a model without a card

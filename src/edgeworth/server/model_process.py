@@ -17,11 +17,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from edgeworth.agents.designers.language_model import bundled_designer
 from edgeworth.agents.questions import HUB_CLIENT, OWN_CLIENT
 from edgeworth.errors import EdgeworthError, MissingExtra, ModelUnavailable
 from edgeworth.executor.local import ONE_THREAD
 from edgeworth.llm.client import Client, Messages, Reply, Sampling, Samplings, sampling_each
-from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.llm.stack import make_client
 from edgeworth.server.settings import STORE_VARIABLE, TOKENS_VARIABLE
 
@@ -33,8 +33,6 @@ GRACE_SECONDS = 5.0
 LONGEST_SECONDS = 600.0
 """The time limit of a batch without one."""
 NICENESS = 5
-TRAINED = "pocket_designer"
-"""The bundled model that designers ask first."""
 
 
 class ModelProcess:
@@ -191,9 +189,8 @@ class ProcessClient(Client):
 
 def designer_process(pocket: ModelProcess) -> ModelProcess:
     """The process of the bundled language model that was trained to design markets; the pocket model's where there is none."""
-    if not BUNDLED[TRAINED].is_dir():
-        return pocket
-    return ModelProcess(TRAINED, functools.partial(make_client, HUB_CLIENT, model=TRAINED))
+    model = bundled_designer()
+    return pocket if model is None else ModelProcess(model, functools.partial(make_client, HUB_CLIENT, model=model))
 
 
 def pocket_process() -> ModelProcess:

@@ -30,6 +30,7 @@ from edgeworth.games.auction.batch import Rows, constant_rows
 from edgeworth.games.auction.market_view import MarketView
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.client import Client, Failure, Reply, Sampling
+from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.protocol import Rejection
 from edgeworth.seeding import generator
 
@@ -37,8 +38,15 @@ OnRejection = Literal["keep", "error"]
 Whose = Literal["reply", "kept", "opening"]
 """Whose mechanism was posted: the model's, the one in force, or the opening one."""
 OPENING = "informed_greedy"
+TRAINED = "pocket_designer"
+"""The bundled model that was trained to design."""
 MAX_TOKENS = 400
 """A mechanism takes about 130 tokens of a usual vocabulary, and 330 letters."""
+
+
+def bundled_designer() -> str | None:
+    """The bundled model that was trained to design, if there is one."""
+    return TRAINED if BUNDLED[TRAINED].is_dir() else None
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ class LanguageModel(Designer):
     ) -> None:
         """`remembers` also shows the model its mechanisms of earlier steps; without `constrained` decoding does not follow the schema.
 
-        Further options go to the client.
+        Without a client and a model the bundled designer is asked. Further options go to the client.
         """
         if on_rejection not in get_args(OnRejection):
             raise UnknownName("answer to a rejection", on_rejection, get_args(OnRejection))
@@ -96,6 +104,7 @@ class LanguageModel(Designer):
         self.on_rejection = on_rejection
         self._given_opening = opening
         self.opening = opening if isinstance(opening, DaedalusAction) else bundled_mechanism(opening)
+        model = bundled_designer() if client is None and model is None else model
         self.client = client_for(LanguageModel, client, model, cache=cache, replay=replay, **client_options)
         self.verdicts: tuple[Verdict, ...] = ()
         """What became of the replies of the last step, market by market."""
