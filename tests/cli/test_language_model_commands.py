@@ -12,13 +12,14 @@ import pytest
 from edgeworth import catalog
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.fixed import Fixed
-from edgeworth.agents.designers.language_model import LanguageModel
+from edgeworth.agents.designers.language_model import TRAINED, LanguageModel
 from edgeworth.cli.yardstick import model_label
 from edgeworth.config import AuctionConfig
 from edgeworth.errors import MissingExtra
 from edgeworth.evaluation.auction_figures import draw_designers
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.client import Completion, Failure, Messages, Reply
+from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.llm.scripted import Scripted
 from edgeworth.training.pocket_folder import market_rules, read_card, write_card
 from replies import MECHANISM, said
@@ -26,7 +27,7 @@ from replies import MECHANISM, said
 Call = Callable[..., Any]
 """The fixture `called`: runs a command and gives its status, output and messages."""
 MARKET = ("market", "--designer", "language_model", "--steps", "3", "--seed", "6")
-POCKET = model_label(None, None)
+POCKET = model_label("pocket", None)
 SCALE = ("yardstick", "--game", "auction", "--stage", "0", "--episodes", "100")
 
 
@@ -61,8 +62,13 @@ class Uninstalled(Scripted):
 
 @pytest.fixture
 def pocket(monkeypatch: pytest.MonkeyPatch) -> Callable[[type[Scripted]], None]:
-    """Puts another client in the place of the model in the package."""
-    return lambda client: monkeypatch.setitem(catalog.LLM_CLIENTS, "pocket", f"{client.__module__}:{client.__name__}")
+    """Puts another client in the place of the models in the package."""
+
+    def put(client: type[Scripted]) -> None:
+        monkeypatch.setitem(BUNDLED, TRAINED, Path("nowhere"))
+        monkeypatch.setitem(catalog.LLM_CLIENTS, "pocket", f"{client.__module__}:{client.__name__}")
+
+    return put
 
 
 @pytest.fixture

@@ -49,7 +49,8 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 
 def with_stub(monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
-    """Replace the language model by a stub in its process."""
+    """Replace the language models by a stub in its process."""
+    monkeypatch.setattr(routes_designers, "designer_process", lambda pocket: pocket)
     monkeypatch.setattr(routes_designers, "pocket_process", lambda: ModelProcess("stub", functools.partial(Stub, **options)))
 
 

@@ -23,6 +23,7 @@ SCRIPTS = [script("ours", "http", f"s{k}", k) for k in range(2)]
 
 def measured(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> dict[str, Any]:
     """What is found at a server with a process without a model in the place of the language model."""
+    monkeypatch.setattr(routes_designers, "designer_process", lambda pocket: pocket)
     monkeypatch.setattr(routes_designers, "pocket_process", lambda: ModelProcess("stub", functools.partial(Stub, **options)))
     with in_thread(settings_in(folder, port=0, log_requests=False)) as (_, port):
         return responsiveness.measure(port, SCRIPTS, 2, 0.4)
