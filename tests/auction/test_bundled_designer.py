@@ -1,0 +1,43 @@
+"""The bundled language model that was trained to design: what its card says, and how it plays."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from edgeworth import catalog
+from edgeworth.agents.designers.designer import play
+from edgeworth.agents.designers.language_model import TRAINED, LanguageModel
+from edgeworth.cli.designer_evaluation import _bundled_models
+from edgeworth.config import AuctionConfig
+from edgeworth.games.auction.vocabulary import RULES
+from edgeworth.llm.local.folders import BUNDLED
+from edgeworth.training.pocket_folder import read_card, write_card
+
+
+def test_the_bundled_designer_is_small_and_was_trained_on_the_rules_in_force() -> None:
+    card = read_card(BUNDLED[TRAINED])
+    assert card["rules"] == {"auction": RULES} and card["settings"]["trainer"] in ("sft", "grpo")
+    assert not any(name.startswith("held_out") for name in card["settings"]["markets"]["populations"])
+    assert (BUNDLED[TRAINED] / "model.safetensors").stat().st_size <= 16_000_000
+
+
+def test_it_is_asked_where_no_model_is_named_and_beats_the_published_baseline() -> None:
+    designer, market = LanguageModel(), AuctionConfig(stage="stages", episode_length=5)
+    own = play(designer, market, episodes=6, seed=0)
+    assert TRAINED in designer.client.name and designer.counters["posted"] == {"reply": 30, "kept": 0, "opening": 0}
+    published = play(catalog.resolve("designer", "informed_greedy")(), market, episodes=6, seed=0)
+    assert own.mean() > published.mean() + 0.1
+
+
+@pytest.mark.parametrize(("trainer", "found"), [("sft", (TRAINED, None)), ("grpo", ("pocket", TRAINED))])
+def test_an_evaluation_takes_a_designer_without_grpo_for_one_before_it(
+    trainer: str, found: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(BUNDLED[TRAINED], tmp_path / TRAINED)
+    card = read_card(tmp_path / TRAINED)
+    write_card(tmp_path / TRAINED, {**card, "settings": {**card["settings"], "trainer": trainer}})
+    monkeypatch.setitem(BUNDLED, TRAINED, tmp_path / TRAINED)
+    assert _bundled_models() == found
