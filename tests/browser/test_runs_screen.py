@@ -27,7 +27,7 @@ def test_runs_are_compared_and_grow_while_they_train(browser: Any, tmp_path: Pat
         assert page.locator(".run-figures figcaption").all_inner_texts() == ["reward", "entropy"]
         one.add({"steps": 10, "iteration": 2, "entropy": 1.5, "reward": 3.0})
         page.get_by_text("one: 2 lines").wait_for(timeout=PATIENCE)
-        page.get_by_label("other").check()
+        page.get_by_role("checkbox", name="other").check()
         page.get_by_text("other: 1 line").wait_for(timeout=PATIENCE)
         assert page.url.endswith("show=one%2Cother") and page.locator(".run-figures figure").first.locator(".lane").count() == 2
         page.context.close()
@@ -79,7 +79,7 @@ def test_the_share_of_the_maximum_is_drawn_beside_its_yardsticks(browser: Any, t
         page.goto("/#/runs?show=one")
         page.locator(".run-figures .yardstick").first.wait_for(timeout=PATIENCE)
         assert page.locator(".run-figures .yardstick").all_text_contents() == ["random 0.209", "best blind plan 0.836"]
-        page.get_by_label("other").check()
+        page.get_by_role("checkbox", name="other").check()
         page.get_by_text("other: 1 line").wait_for(timeout=PATIENCE)
         assert page.locator(".run-figures .yardstick").count() == 0  # the runs play different games
         page.context.close()
