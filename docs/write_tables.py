@@ -90,6 +90,19 @@ def evaluation_targets_table(result: dict[str, Any]) -> str:
     return markdown(["", "target", "found, with 95 % interval", "met"], rows)
 
 
+def bundled_designer_table(result: dict[str, Any]) -> str:
+    """The policy and the bundled language model that was trained to design, its pupil, with intervals."""
+    lines = []
+    for name, rows in result["populations"].items():
+        for row in rows:
+            if row["designer"].startswith(("policy", "language model")):
+                facts = [
+                    "–" if row[key] is None else _interval(row[key]) for key in ("over_best_constant", "g", "legal", "allow_on_stage_4")
+                ]
+                lines.append([row["designer"], name, f"{row['score']['n']:,}", f"{row['score']['value']:.3f}", *facts])
+    return markdown(["designer", "markets", "episodes", "R", "over the best constant", "g", "legal", "allows coalitions on stage 4"], lines)
+
+
 def gains_table(result: dict[str, Any]) -> str:
     """Gain of every designer except the baselines over the best constant, with intervals."""
     populations = [name for name in ("stages", "mixed", "dirichlet", "held_out") if name in result["populations"]]
@@ -751,7 +764,11 @@ def tables() -> dict[Path, dict[str, str]]:
             "policy curve": policy_curve_table(policy),
             "policy bidders": policy_bidders_table(policy),
         },
-        DESIGNER: {"evaluation": evaluation_table(trained), "evaluation targets": evaluation_targets_table(trained)},
+        DESIGNER: {
+            "evaluation": evaluation_table(trained),
+            "evaluation targets": evaluation_targets_table(trained),
+            "bundled designer": bundled_designer_table(_load("designers_sft.json")),
+        },
         PAGE: {"page targets": targets_table(_load("bench_page.json"))},
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
         TRAINING: {

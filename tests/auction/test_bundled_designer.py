@@ -10,7 +10,7 @@ import pytest
 from edgeworth import catalog
 from edgeworth.agents.designers.designer import play
 from edgeworth.agents.designers.language_model import TRAINED, LanguageModel
-from edgeworth.cli.designer_evaluation import _bundled_models
+from edgeworth.cli.designer_evaluation import bundled_models
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.vocabulary import RULES
 from edgeworth.llm.local.folders import BUNDLED
@@ -40,4 +40,4 @@ def test_an_evaluation_takes_a_designer_without_grpo_for_one_before_it(
     card = read_card(tmp_path / TRAINED)
     write_card(tmp_path / TRAINED, {**card, "settings": {**card["settings"], "trainer": trainer}})
     monkeypatch.setitem(BUNDLED, TRAINED, tmp_path / TRAINED)
-    assert _bundled_models() == found
+    assert bundled_models() == found

@@ -126,7 +126,7 @@ def _policies(checkpoint: Path | None, episodes: int, cells: list[Cell], notes: 
 def _models(before: str | None, after: str | None, cache: Path, client_options: dict[str, Any], alone: bool) -> dict[str, ModelOptions]:
     """The language models by the names of their rows; loaded, where this process asks them."""
     if before is None and after is None:
-        before, after = _bundled_models()
+        before, after = bundled_models()
     named = {f"{stage} ({model})": model for stage, model in ((BEFORE, before), (AFTER, after)) if model is not None}
     cache.absolute().parent.mkdir(parents=True, exist_ok=True)
     found = {name: ModelOptions({"model": model, "cache": cache, **client_options}) for name, model in named.items()}
@@ -135,7 +135,7 @@ def _models(before: str | None, after: str | None, cache: Path, client_options: 
     return found
 
 
-def _bundled_models() -> tuple[str, str | None]:
+def bundled_models() -> tuple[str, str | None]:
     """The bundled models before and after GRPO; a designer that was trained by SFT alone is one before."""
     from edgeworth.training.pocket_folder import read_card
 

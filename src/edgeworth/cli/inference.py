@@ -81,7 +81,7 @@ def _author(name: str, repo_id: str | None, constrained: bool) -> Designer:
             raise InvalidOption(f"--repo-id and --free are about a language model; the designer {name} is none. Leave --designer out.")
         found: Designer = catalog.resolve("designer", name)()
         return found
-    model = LanguageModel(model=repo_id or bundled_designer() or OWN_CLIENT, constrained=constrained)
+    model = LanguageModel(model=repo_id, constrained=constrained)
     model.check()
     return model
 

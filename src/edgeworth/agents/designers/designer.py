@@ -18,6 +18,8 @@ from edgeworth.games.auction.batch import MarketBatch, Rows
 from edgeworth.games.auction.market_view import MarketView, StepHistory
 
 Result = TypeVar("Result")
+Game = Generator[MarketView, Rows, Result]
+"""A batch of markets in play: it shows what designers see, is sent what they post, and returns its result when it is over."""
 Knowledge = Literal["nothing", "stage", "composition"]
 TRUTH: dict[Knowledge, str] = {"stage": "stage", "composition": "count"}
 """The field of a market's record that holds what such a designer knows."""
@@ -46,10 +48,6 @@ class Designer:
 def known_to(designer: Designer, markets: Rows) -> NDArray[np.int64] | None:
     """What a designer knows of markets whose episode has begun, besides what they show."""
     return markets[TRUTH[designer.knows]].copy() if designer.knows in TRUTH else None
-
-
-Game = Generator[MarketView, Rows, Result]
-"""A batch of markets in play: it shows what designers see, is sent what they post, and returns its result when it is over."""
 
 
 def play(

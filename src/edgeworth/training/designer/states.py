@@ -8,6 +8,7 @@ market record can be continued any number of times, each time with other draws, 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -104,18 +105,14 @@ def play_states(
     """Play markets until there are `count` states; their seeds begin at `first_seed`."""
     rng = generator(seed, first_seed)
     designers = {name: named_designer(name) for name in settings.players if name != STUDENT or student is None}
-    parts: list[States] = []
-    number = 0
+    parts, numbers = list[States](), itertools.count()
     while (reached := sum(len(part) for part in parts)) < count:
         progress("markets", reached, count)
         own: list[Game[States]] = []
-        for _ in range(min(AT_ONCE, -(-(count - reached) // (LOT * max(settings.episode_lengths))))):
-            config, player, lot_seed = (
-                drawn_market(settings, rng),
-                str(rng.choice(settings.players)),
-                first_seed + seed * 2**24 + number * LOT,
-            )
-            lot_rng, number = generator(seed, first_seed, number), number + 1
+        lots = min(AT_ONCE, -(-(count - reached) // (LOT * max(settings.episode_lengths))))
+        for number in itertools.islice(numbers, lots):
+            config, player = drawn_market(settings, rng), str(rng.choice(settings.players))
+            lot_seed, lot_rng = first_seed + seed * 2**24 + number * LOT, generator(seed, first_seed, number)
             if student is not None and player == STUDENT:
                 own.append(lot_in_play(fresh_markets(config, LOT, lot_seed), settings, lot_rng))
             else:
