@@ -264,12 +264,11 @@ def test_a_folder_without_a_card_is_told_how_to_get_one(tmp_path: Path) -> None:
         read_card(tmp_path)
 
 
-@pytest.mark.xfail(strict=True, reason="the bundled model is to be trained with the settings of today")
 def test_the_bundled_model_has_the_settings_of_the_config() -> None:
     assert read_card()["settings"] == json.loads(json.dumps(dataclasses.asdict(load_settings(Path("configs/pocket_config.yaml")))))
 
 
-def test_the_model_in_the_box_is_small_and_says_what_it_is_and_is_not() -> None:
+def test_the_bundled_model_is_small_and_its_card_says_what_it_is_and_is_not() -> None:
     card = read_card()
     assert card["parameters"] > 4_000_000 and card["what_it_is_not"].startswith("A general language model")
     assert card["rules"].keys() == {"auction"} and 1 <= market_rules(card) <= RULES
