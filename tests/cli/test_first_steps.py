@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import typer
 from rich.console import Console
 
 from edgeworth import __version__
-from edgeworth.cli import LAST, LazyCommand, app, console, main
+from edgeworth.cli import FIRST, LAST, LazyCommand, app, console, main
 from edgeworth.config import config_folder, found_config, load_yaml
 from edgeworth.errors import DataError
 
@@ -84,14 +85,19 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield from commands(inner, (*path, name))
 
 
-def test_help_lists_a_commands_own_options_first_and_the_shared_ones_in_one_order() -> None:
-    found = list(commands(typer.main.get_command(app)))
+def test_help_lists_what_is_played_and_by_whom_then_how_much_and_where_the_result_goes() -> None:
+    found, seen = list(commands(typer.main.get_command(app))), Counter[str]()
     assert len(found) > 30
     for path, command in found:
         with command.make_context(" ".join(path), [], resilient_parsing=True) as context:
             listed = [name for option in command.get_params(context) for name in option.opts if name.startswith("--")]
-        shared = [name for name in listed if name in LAST]
-        assert shared == sorted(shared, key=LAST.index) and listed[-len(shared) :] == shared and listed[-1] == "--help", path
+        first, last = ([name for name in listed if name in order] for order in (FIRST, LAST))
+        assert first == sorted(first, key=FIRST.index) and last == sorted(last, key=LAST.index), path
+        assert listed[: len(first)] == first and listed[-len(last) :] == last and listed[-1] == "--help", path
+        seen.update(listed)
+    assert seen.keys() >= {*FIRST, *LAST}  # no name that no command has
+    nowhere = {name for name, commands_with in seen.items() if commands_with > 2} - {*FIRST, *LAST}
+    assert not nowhere, "options of three commands or more have a place in one of the lists"
 
 
 def test_the_paragraphs_of_help_are_broken_by_the_terminal_alone() -> None:

@@ -54,20 +54,37 @@ COMMANDS = {
 ALIASES = {"designers": "designer"}
 """Other names of commands."""
 
-LAST = (
-    *("--set", "--seed", "--engine", "--address", "--workers", "--threads", "--device"),
-    *("--out", "--resume", "--result", "--figure", "--bundle", "--quiet", "--brief", "--json", "--help"),
+FIRST = (
+    *("--host", "--port", "--store", "--game", "--scenario", "--stage", "--mix", "--n-agents", "--cell"),
+    *("--counts", "--mine", "--theirs", "--partner", "--history", "--moves", "--player"),
+    *("--agent", "--negotiator", "--algo", "--config", "--hint", "--provider", "--providers"),
+    *("--mechanism", "--designer", "--before", "--after", "--policy"),
+    *("--client", "--model", "--prompt", "--client-option", "--cache", "--replay", "--temperature", "--max-tokens"),
 )
-"""Options that many commands share, in the order of every command's help: further settings, how it is computed, where the result goes."""
+"""Options that come first in every command's help: what is played, then who plays it."""
+LAST = (
+    *("--steps", "--response-steps", "--contexts", "--plan-contexts", "--markets", "--effort"),
+    *("--episodes", "--yardstick-episodes", "--model-episodes", "--set", "--seed"),
+    *("--engine", "--address", "--workers", "--threads", "--device"),
+    *("--runs", "--results", "--name", "--out", "--resume", "--result", "--figure", "--bundle", "--quiet", "--brief", "--json", "--help"),
+)
+"""Those that come last: how much, further settings, how it is computed, where the result goes. A command's own stand in between."""
 STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
 
 
 def in_order(options: list[Any]) -> list[Any]:
-    """Options as help lists them: a command's own before the shared ones, and no type beside flags, which take no value."""
+    """Options as help lists them: those of every command in one order, and no type beside flags, which take no value."""
     for option in options:
         if getattr(option, "is_flag", False) and option.metavar is None:
             option.metavar = ""
-    return sorted(options, key=lambda option: max((LAST.index(name) + 1 for name in option.opts if name in LAST), default=0))
+    return sorted(options, key=_place)
+
+
+def _place(option: Any) -> int:
+    name = option.opts[0]
+    if name in LAST:
+        return 1 + LAST.index(name)
+    return FIRST.index(name) - len(FIRST) if name in FIRST else 0
 
 
 class Command(TyperCommand):
