@@ -1,4 +1,4 @@
-"""Hostile clients of a soak: without a token, slow, endless, or too large; all of them want to keep a connection, or fill the memory.
+"""Hostile clients of a soak: slow, endless, or too large; all want to keep a connection, or fill the memory. All but one have no token.
 
 They come from an address of their own, through the proxy; what the server itself refuses (bodies and trailers of strangers) goes to the
 server directly. A connection ends when the other side ends it; one that is still open after a minute counts as held.
@@ -11,6 +11,8 @@ import contextlib
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+
+from benchmarks.soak_players import TOKEN
 
 ADDRESS = "127.0.0.2"
 """Where they come from; nginx counts connections and requests by address."""
@@ -37,6 +39,7 @@ ATTACKS = {
         b"GET /sessions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer nobody-has-this-token\r\n\r\n"
     ),
     "unfinished body": Attack(POST + b'content-length: 100\r\n\r\n{"session_id"'),
+    "owner's trickled body": Attack(POST + b"authorization: Bearer " + TOKEN.encode() + b"\r\ncontent-length: 1000\r\n\r\n{", b" "),
     "slow headers": Attack(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx: ", b"a"),
     "oversized headers": Attack(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx: " + b"a" * 70_000 + b"\r\n\r\n"),
     "socket with a body": Attack(b"GET /ws HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n" + UPGRADE + b"\r\n"),

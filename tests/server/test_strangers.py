@@ -22,7 +22,7 @@ TOKENS = (("alice", "a-token-of-alice"),)
 OWNER = "authorization: Bearer a-token-of-alice\r\n"
 CHUNKED = "POST /step HTTP/1.1\r\nhost: localhost\r\n{owner}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
 TRAILERS = b"x: " + b"a" * 1_000 + b"\r\n"
-UNFINISHED = "POST /step HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\n"
+UNFINISHED = f"POST /step HTTP/1.1\r\nhost: localhost\r\n{OWNER}content-length: 5\r\n\r\n"
 BODY = "content-length: 5\r\n"
 UPGRADE = (
     "GET /ws HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
@@ -49,10 +49,11 @@ def test_trailers_without_end_are_not_read(port: int, owner: str, status: int) -
             line.sendall(TRAILERS * 1_000)  # a megabyte; 64 of them do not fit into the kernel's buffers
 
 
+@pytest.mark.parametrize("path", ["/step", "/", "/health", "/page/app.js"])
 @pytest.mark.parametrize("length", ["5", "100000000000"])
-def test_a_refused_body_is_not_waited_for(port: int, length: str) -> None:
+def test_a_refused_body_is_not_waited_for(port: int, path: str, length: str) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line:
-        line.sendall(f"POST /step HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n".encode())
+        line.sendall(f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n".encode())
         assert read_to_the_end(line).decode().startswith("HTTP/1.1 401 ")
 
 
@@ -144,7 +145,7 @@ def test_behind_the_proxy_a_socket_with_a_body_is_answered(proxied: int, path: s
 
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 def test_behind_the_proxy_one_address_cannot_take_the_connections_of_others(proxied: int) -> None:
-    """Unfinished requests: uvicorn waits for them without a limit, the proxy does not pass them on."""
+    """Unfinished bodies, even of an owner: the proxy limits their connections, and the server gives none of them a place."""
     with contextlib.ExitStack() as lines:
         opened = []
         for _ in range(4_200):

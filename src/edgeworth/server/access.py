@@ -26,7 +26,7 @@ from edgeworth.server.settings import LOCAL, ServerSettings, Tokens, check_token
 
 LOG = logging.getLogger(__name__)
 OPEN = frozenset({"", "/", "/health", "/ready"})
-"""Paths that need no token."""
+"""Paths that need no token, unless a body comes with the request, which a stranger could send slowly."""
 PROBES = frozenset({"/health", "/ready", "/metrics"})
 """Paths that a busy server answers too."""
 PAGE_FILES = "/page/"
@@ -144,7 +144,8 @@ class Access:
             _check_query(scope)
             path = path_within(scope)
             scope.setdefault("state", {})["probe"] = path in PROBES
-            owner = LOCAL if path in OPEN or path.startswith(PAGE_FILES) else self._owner(sent.get(b"authorization"))
+            is_open = (path in OPEN or path.startswith(PAGE_FILES)) and not has_body(scope)
+            owner = LOCAL if is_open else self._owner(sent.get(b"authorization"))
         except Refused as refused:
             return await _refuse(self._counted(refused, scope), scope, receive, send)
         scope.setdefault("state", {})["owner"] = owner

@@ -91,26 +91,23 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        self.in_progress += 1
-        body: bytes | None = None
+        probe, body = scope["state"].get("probe"), None
         try:
-            try:
-                if not scope["state"].get("probe"):
-                    self._count(scope["state"]["owner"])
-                body = await self._body(scope, receive)
-                if scope["method"] in WITH_BODY and body:
-                    decoded(body, self.limits.depth)
-            except Refused as refused:
-                scope["state"]["code"] = refused.code
-                return await refusal_response(refused, close=body is None and has_body(scope))(scope, receive, send)
+            if not probe:
+                self.rate.take(scope["state"]["owner"])
+            body = await self._body(scope, receive)
+            if scope["method"] in WITH_BODY and body:
+                decoded(body, self.limits.depth)
+            if not probe and self.in_progress >= self.limits.requests:
+                raise Refused(503, "busy", f"{self.limits.requests} requests are in progress.", "Try again in a moment.", retry_after=1)
+        except Refused as refused:
+            scope["state"]["code"] = refused.code
+            return await refusal_response(refused, close=body is None and has_body(scope))(scope, receive, send)
+        self.in_progress += 1  # only now: a body that is sent slowly takes nobody's place
+        try:
             await self.app(scope, _replayed(body, receive), send)
         finally:
             self.in_progress -= 1
-
-    def _count(self, owner: str) -> None:
-        if self.in_progress > self.limits.requests:
-            raise Refused(503, "busy", f"{self.limits.requests} requests are in progress.", "Try again in a moment.", retry_after=1)
-        self.rate.take(owner)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         headers = Headers(scope=scope)
