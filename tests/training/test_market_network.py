@@ -10,6 +10,7 @@ from edgeworth.agents.designers.policy_layout import DesignerShape
 from edgeworth.agents.policy_layout import first_parameters
 from edgeworth.envs.daedalus_features import FEATURES
 from edgeworth.games.auction.action import FIELDS, HIGHEST, check_rows
+from edgeworth.games.auction.vocabulary import COALITION_POLICIES
 from edgeworth.training.market_network import DesignerNetwork
 
 torch.set_num_threads(1)
@@ -106,3 +107,12 @@ def test_a_market_is_given_the_same_mechanism_alone_and_among_others() -> None:
     player, seen = DesignerPlayer(network().vector(), SHAPE), features(100).numpy()
     alone = np.concatenate([player.choose(seen[k : k + 1]) for k in range(100)])
     assert np.array_equal(player.choose(seen), alone)
+
+
+def test_a_network_without_allow_chooses_among_the_other_coalition_policies_and_posts_them() -> None:
+    shape, place = DesignerShape(without_allow=True), FIELDS.index("coalition_policy")
+    assert shape.counts[place] == 3 and shape.counts[:place] == DesignerShape().counts[:place]
+    levels = np.zeros((3, len(FIELDS)), np.int64)
+    levels[:, place] = [0, 1, 2]
+    assert [COALITION_POLICIES[row] for row in shape.mechanisms(levels)["coalition_policy"]] == list(COALITION_POLICIES[1:])
+    assert (shape.mechanisms(levels)["auction_type"] == 0).all()

@@ -39,6 +39,8 @@ class NetworkSettings:
     """Levels of each of the three penalties, from 0 to 3."""
     cosines: Annotated[int, between(1, 1_000)] = 8
     """Cosines in the logits of a number."""
+    without_allow: bool = False
+    """Leave `allow` out of the coalition policies that it chooses from."""
 
 
 @settings

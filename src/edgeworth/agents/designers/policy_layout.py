@@ -37,6 +37,8 @@ class DesignerShape(TrunkShape):
     """Levels of each of the three penalties, from 0 to 3."""
     cosines: Annotated[int, Field(ge=1)] = 8
     """Cosines in the logits of a number."""
+    without_allow: bool = False
+    """Leave `allow` out of the coalition policies that it chooses from."""
 
     @property
     def inputs(self) -> int:
@@ -47,7 +49,11 @@ class DesignerShape(TrunkShape):
     def counts(self) -> tuple[int, ...]:
         """How many levels each field has."""
         numbers = {name: self.reserve_levels if name == "reserve_price" else self.penalty_levels for name in HIGHEST}
-        return tuple(len(CHOICES[name]) if name in CHOICES else numbers.get(name, 2) for name in FIELDS)
+        return tuple(len(CHOICES[name]) - self.lowest(name) if name in CHOICES else numbers.get(name, 2) for name in FIELDS)
+
+    def lowest(self, name: str) -> int:
+        """The place of the first word that a field of words is chosen from."""
+        return int(self.without_allow and name == "coalition_policy")
 
     @property
     def logits(self) -> int:
@@ -67,7 +73,7 @@ class DesignerShape(TrunkShape):
         """The mechanisms behind rows of eleven levels."""
         rows = np.zeros(len(levels), MECHANISM)
         for k, (name, count) in enumerate(zip(FIELDS, self.counts, strict=True)):
-            rows[name] = levels[:, k] * HIGHEST[name] / (count - 1) if name in HIGHEST else levels[:, k]
+            rows[name] = levels[:, k] * HIGHEST[name] / (count - 1) if name in HIGHEST else levels[:, k] + self.lowest(name)
         return rows
 
 
