@@ -344,7 +344,8 @@ def phenomena_table(before: dict[str, Any], after: dict[str, Any]) -> str:
     files = [name for name in after if name != "development_utterances"]
     lines = ["| phenomenon | sentences | right before | right now | asked back | misread |", "|---" * 6 + "|"]
     for phenomenon in after[files[0]]["by_phenomenon"]:
-        old, new = ([found[name]["by_phenomenon"][phenomenon] for name in files] for found in (before, after))
+        with_it = [name for name in files if phenomenon in after[name]["by_phenomenon"]]
+        old, new = ([found[name]["by_phenomenon"][phenomenon] for name in with_it] for found in (before, after))
         counts = [
             sum(row[key] for row in rows) for rows, key in ((new, "n"), (old, "right"), (new, "right"), (new, "asked"), (new, "misread"))
         ]
@@ -717,6 +718,9 @@ def tables() -> dict[Path, dict[str, str]]:
     env, market, train, gpu = (_load(f"bench_{name}.json") for name in ("env", "market", "train", "gpu"))
     models, server, policy = _load("bench_llm.json"), _load("bench_server.json"), _load("policy_designer.json")
     negotiators, pocket, parsing = _load("negotiators.json"), _load("pocket.json"), _load("parsing.json")
+    first_readings = [_load(f"parsing_{name}.json")["labelled"] for name in ("sentences_before", "fresh_4", "fresh_5", "fresh_6")]
+    sentences_before = {name: found for part in first_readings for name, found in part.items()}
+    sentences = _load("parsing_sentences.json")["labelled"]
     trained, grpo, scaling = _load("designers.json"), _load("bench_grpo.json"), _load("scaling.json")
     cloning, playing, tournament, hinted = (
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
@@ -781,8 +785,8 @@ def tables() -> dict[Path, dict[str, str]]:
         DIALOGUE_ACTS: {
             "accuracy": parsing_table(parsing),
             "evidence": evidence_table(parsing),
-            "phenomena": phenomena_table(_load("parsing_sentences_before.json")["labelled"], _load("parsing_sentences.json")["labelled"]),
-            "sureness": sureness_table(_load("parsing_sentences_before.json")["labelled"], _load("parsing_sentences.json")["labelled"]),
+            "phenomena": phenomena_table(sentences_before, sentences),
+            "sureness": sureness_table(sentences_before, sentences),
             "confusion": confusion_table(parsing),
             "last act": last_act_table(parsing),
             "misses": misses_table(parsing),

@@ -134,6 +134,11 @@ def test_a_split_gives_each_side_half() -> None:
         ("i want it all", (1, 2, 3)),
         ("you can have everything", (0, 0, 0)),
         ("imma take teh htas, rest is urs", (0, 2, 0)),
+        ("i don't want any balls, just one hat and the book", (1, 1, 0)),
+        ("i'm not interested in the balls, only the book", (1, 0, 0)),
+        ("you can have none of the hats but every ball and the book", (0, 2, 0)),
+        ("you would end up with both hats and one ball", (1, 0, 2)),
+        ("for me: 1 book, 2 balls. for you: 2 hats, 1 ball", (1, 0, 2)),
     ],
 )
 def test_chat_says_who_gets_what(text: str, expected: Triple) -> None:
@@ -159,6 +164,19 @@ def test_an_offer_repeated_to_refuse_it_is_a_refusal(text: str) -> None:
     assert reading("i want both hats, you get the rest", text).act is Act.DISAGREE
 
 
+@pytest.mark.parametrize("text", ["both hats for you is not going to fly", "the book and the balls, that's a no from me"])
+def test_a_refusal_is_known_without_the_word_deal(text: str) -> None:
+    assert reading("i want both hats, you get the rest", text).act is Act.DISAGREE
+
+
+@pytest.mark.parametrize("text", ["my offer stands", "i'm sticking with my offer"])
+def test_ones_own_offer_is_insisted_on_by_its_name(text: str) -> None:
+    conversation = Conversation((1, 2, 3))
+    conversation.note_offer(Side.AGENT, (1, 0, 2))
+    found = conversation.hear(Side.AGENT, text)
+    assert (found.act, found.share) == (Act.INSIST, (1, 0, 2)) and found.sure
+
+
 @pytest.mark.parametrize("text", ["i can't refuse that", "no objections", "i don't mind that", "not bad at all", "i won't say no"])
 def test_two_negations_assent(text: str) -> None:
     assert reading("i want both hats, you get the rest", text).act is Act.AGREE
@@ -176,15 +194,28 @@ def test_what_could_mean_several_things_is_not_sure(text: str) -> None:
     assert not reading(text).sure
 
 
+@pytest.mark.parametrize("text", ["i want two books", "you get 3 hats and i get the rest", "i can't give you all the hats"])
+def test_more_than_the_pool_has_and_a_part_that_is_refused_are_asked_back(text: str) -> None:
+    assert reading(text).act is Act.PROPOSE and not reading(text).sure
+
+
+def test_one_more_comes_on_top_of_the_standing_offer() -> None:
+    offered = "you get one hat and one ball, i take the rest"
+    assert share(offered, "give me one more ball") == (0, 1, 2)
+    assert share(offered, "you can have another ball") == (0, 1, 0)
+    assert share("one more ball for me and the rest for you") == (0, 0, 1)
+    assert not reading(offered, "i need three more balls").sure
+
+
 def test_an_unknown_word_or_a_negation_makes_a_reading_less_sure() -> None:
     plain, odd, negated = (reading(f"{word} i want the book and you get the rest") for word in ("well", "gadzooks", "no"))
     assert plain.confidence > 0.95 > odd.confidence and negated.confidence < 0.95
 
 
 def test_sentences_outside_development_are_read_right_and_the_surest_of_them_nearly_always() -> None:
-    names = ("held_out", "fresh", "fresh_2", "fresh_3")
+    names = ("held_out", "fresh", "fresh_2", "fresh_3", "fresh_4", "fresh_5", "fresh_6")
     measured = measure_labelled([one for name in names for one in read_labelled(LABELLED.with_name(f"{name}_utterances.jsonl"))])
-    assert measured["utterances"] >= 700 and measured["accuracy"]["value"] >= 0.93
+    assert measured["utterances"] >= 910 and measured["accuracy"]["value"] >= 0.93
     assert measured["very_sure"]["n"] >= 140 and measured["very_sure"]["value"] >= 0.95
 
 

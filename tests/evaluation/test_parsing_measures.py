@@ -118,10 +118,12 @@ def test_labelled_utterances_are_counted_by_phenomenon_and_confidence(tmp_path: 
 def test_the_figure_of_reliability_says_how_often_the_surest_readings_are_right(tmp_path: Path) -> None:
     said = "YOU: the hats for me, the rest for you"
     path = write(tmp_path / "own.jsonl", f'{{"pool": [1, 2, 3], "say": "{said}", "act": "PROPOSE", "share": [0, 2, 0]}}')
-    result = {"labelled": {"own_utterances": measure_labelled(read_labelled(path))}}
+    result = {"together": measure_labelled(read_labelled(path))}
     draw_reliability(result, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 0
-    assert "100.0% of 1 (own) are right" in reliability_finding(result)
+    assert reliability_finding(result) == "Of 1 reading with a confidence of 0.95 or more, 100.0% are right."
+    unsure = write(tmp_path / "unsure.jsonl", '{"pool": [1, 2, 3], "say": "YOU: hello", "act": "none"}')
+    assert reliability_finding({"together": measure_labelled(read_labelled(unsure))}).startswith("No reading has a confidence")
 
 
 @pytest.mark.parametrize(

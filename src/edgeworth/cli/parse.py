@@ -54,8 +54,9 @@ def parse_command(
     if [file is not None, bool(say), evaluate is not None or bool(labelled)].count(True) != 1:
         raise InvalidOption("Expected one of --file FILE, --pool with --say, --evaluate FOLDER, and --labelled FILE.")
     if labelled and evaluate is None:
+        together = measure_labelled([one for path in labelled for one in read_labelled(path)], seed)
         utterances = _measure_labelled(labelled, seed)
-        drawn = {"command": command_line(), "seed": seed, "labelled": utterances}
+        drawn = {"command": command_line(), "seed": seed, "together": together, "labelled": utterances}
         deliver(drawn, _labelled_pages(utterances), as_json, out_file, figure, "edgeworth.evaluation.parsing_figures:draw_reliability")
         return
     if evaluate is not None:
@@ -170,13 +171,20 @@ def _labelled_pages(files: dict[str, Any]) -> Iterator[RenderableType]:
 
 def _labelled_page(name: str, labelled: dict[str, Any]) -> Iterator[RenderableType]:
     """What labelled utterances were read as: by act, by phenomenon, and against the confidence."""
-    title = f"{name}: {labelled['utterances']}, {labelled['act_accuracy']['value']:.3f} of the acts right; labelled down, read across"
+    title = f"{name}: {labelled['act_accuracy']['value']:.3f} of the acts are right (rows: labels, columns: readings)"
     confusion = table("", *labelled["confusion"], title=title)
     for name, row in labelled["confusion"].items():
         confusion.add_row(name, *(str(n) if n else "·" for n in row.values()))
     yield confusion
     if labelled["by_phenomenon"]:
-        found = table("phenomenon", "utterances", "right", "asked back", "misread", title=f"{labelled['accuracy']['value']:.3f} read right")
+        found = table(
+            "phenomenon",
+            "utterances",
+            "right",
+            "asked back",
+            "misread",
+            title=f"Act and split are right: {labelled['accuracy']['value']:.3f}",
+        )
         for name, row in labelled["by_phenomenon"].items():
             found.add_row(name, *(str(row[key]) for key in ("n", "right", "asked", "misread")))
         yield found

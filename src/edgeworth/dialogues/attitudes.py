@@ -32,7 +32,7 @@ FIRM_REFUSAL = _phrases(
     "awful,worse,no chance,pass on,unacceptable,not acceptable,not accept,lame,wack,bs"
 )
 MILD_REFUSAL = _phrases("no,not,never,sorry,unfortunately,neither")
-NO_REFUSAL = _phrases("no problem,no worries,not bad,why not,no prob,no value,no use,no points")
+NO_REFUSAL = _phrases("no problem,no worries,not bad,why not,no prob,no value,not value,no use,no points")
 ENDING = _phrases(
     "submit,click,button,impasse,impass,stalemate,standoff,no agreement,walk away,end this,end it,end the,done here,waste of,move on,"
     "call it,hit the,press the,selection,select,quit,nowhere,give up,wrap this up,wrap it up,end here,stop here,stop this,finish this,"

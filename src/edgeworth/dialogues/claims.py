@@ -25,6 +25,10 @@ class Claim:
     """Nobody was named, so the owner is only a first guess."""
     vague: bool = False
     """Nobody could tell the number, or which of two things is meant: "some hats", "the hat or the ball"."""
+    too_many: bool = False
+    """More were named than the pool has."""
+    more: bool = False
+    """These come on top of what was offered."""
 
 
 @dataclass(frozen=True)

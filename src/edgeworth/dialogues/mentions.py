@@ -27,6 +27,7 @@ FILLERS = word_set(
 )
 VAGUE_AMOUNTS = word_set("some few several most many lots plenty bunch more lot")
 """How many they are is for the other side to ask."""
+MORE = word_set("more another extra additional")
 WHOLE_AFTER = frozenset(("for", "to", "goes"))
 """After "all", these say that the whole pool is meant."""
 REST_WORDS = frozenset(("rest", "everything", "others", "remaining", "remains", "leftovers", "leftover", "stuff"))
@@ -48,6 +49,10 @@ class Mention:
     """Whether the number was said, or there is no other it could be; of the rest, whether the whole pool is meant."""
     vague: bool = False
     """Whether nobody could tell the number from the words: "some hats"."""
+    too_many: bool = False
+    """Whether more were named than the pool has."""
+    more: bool = False
+    """Whether these come on top of what was offered: "one more hat"."""
 
 
 Element = str | Mention
@@ -129,7 +134,8 @@ def _counted(words: Sequence[str], at: int, pool: Triple, before: Sequence[Eleme
                 number = int(word)
         elif word in ("both", "all", "every"):
             whole = True
-            vague = vague or before[-1:] == ["not"]  # "not all of the hats"
+            refused = {"not", "never"} & {e for e in before[-4 if word == "all" else -1 :] if isinstance(e, str)}
+            vague = vague or bool(refused)  # "not all of the hats", "i'm not giving up all the hats"
         elif word == "half":
             half = True
         elif "/" in word and word[0].isdigit():
@@ -153,7 +159,9 @@ def _counted(words: Sequence[str], at: int, pool: Triple, before: Sequence[Eleme
     if other and number is None:
         said = [m.units for m in before if isinstance(m, Mention) and m.item == item]
         units, exact = (max(0, pool[item] - said[-1]) if said else min(1, pool[item]) if not plural else pool[item]), False
-    return [Mention(item, units, exact, vague and number is None and pool[item] > 1)], here + 1 - at
+    too_many = number is not None and number > pool[item]
+    more = bool(MORE & set(words[at:here])) and (number is not None or not plural)
+    return [Mention(item, units, exact, vague and number is None and pool[item] > 1, too_many, more)], here + 1 - at
 
 
 def _units(count: int, number: int | None, whole: bool, part: Fraction | None, article: bool, plural: bool) -> tuple[int, bool]:
@@ -172,7 +180,7 @@ def _one_of_each(words: Sequence[str], at: int, pool: Triple, before: Sequence[E
     """ "one of each", "1 each of everything"."""
     if words[at].isdigit() and _word(words, at + 1) == "of" and _word(words, at + 2) in ("each", "everything"):
         n = int(words[at])
-        return [Mention(item, min(n, count), n <= count) for item, count in enumerate(pool)], 3
+        return [Mention(item, min(n, count), n <= count, too_many=n > count > 0) for item, count in enumerate(pool)], 3
     return [], 0
 
 

@@ -71,7 +71,7 @@ def offer_of(words: Sequence[str], claims: Sequence[Claim], view: View) -> Offer
     """The split that an utterance offers, in the speaker's terms; None where it offers nothing."""
     if not claims:
         return _earlier_offer(words, view)
-    claims = _with_list_before_wish(claims)
+    claims = [_on_top(claim, view) for claim in _with_list_before_wish(claims)]
     plain = complete(claims, view.pool, view.standing)
     if view.standing is None:
         return plain
@@ -104,7 +104,7 @@ def complete(claims: Sequence[Claim], pool: Triple, standing: Triple | None, ame
         if mine is None:
             mine, kind = _unnamed(count, rest, sides, None if standing is None else standing[item], amends)
         units.append(mine)
-        kinds.add(kind)
+        kinds |= {kind, *(Evidence.MENDED for claim in on if claim.too_many)}
     return Offer((units[0], units[1], units[2]), next(kind for kind in Evidence if kind in kinds))
 
 
@@ -154,6 +154,15 @@ def _with_list_before_wish(claims: Sequence[Claim]) -> list[Claim]:
     if not named or {claims[n].owner for n in named} != {SPEAKER}:
         return list(claims)
     return [replace(claim, owner=OTHER, loose=False) if claim.loose and n < named[0] else claim for n, claim in enumerate(claims)]
+
+
+def _on_top(claim: Claim, view: View) -> Claim:
+    """ "one more hat" is one more than the offer that stands gives its side."""
+    if view.standing is None or not claim.more or not claim.units:
+        return claim
+    count, mine = view.pool[claim.item], view.standing[claim.item]
+    units = claim.units + (mine if claim.owner == SPEAKER else count - mine)
+    return replace(claim, units=min(units, count), too_many=units > count)
 
 
 def repeats_theirs(claims: Sequence[Claim], view: View) -> bool:

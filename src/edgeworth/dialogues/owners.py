@@ -90,7 +90,9 @@ class _OwnerReader:
         units = self.pool[mention.item] if self.weak and mention.item != REST else mention.units
         owner, loose = SPEAKER if self.owner is None else self.owner, self.owner is None
         either = "or" in (before, self._at(at + 1)) and mention.units > 0
-        self.claims.append(Claim(owner, mention.item, units, mention.exact, self.weak, loose, mention.vague or either))
+        self.claims.append(
+            Claim(owner, mention.item, units, mention.exact, self.weak, loose, mention.vague or either, mention.too_many, mention.more)
+        )
 
     def _share_out(self, mention: Mention) -> None:
         """Halves: "split the balls" gives each side half, "one hat each" the said number."""
@@ -118,6 +120,8 @@ class _OwnerReader:
         elif word in EXCEPTIONS and self._after_rest(at, word):
             if isinstance(following, Mention):
                 self._except()
+        elif word == "but" and self.owner is not None and isinstance(following, Mention) and self._refused_last():
+            self.chunk = len(self.claims)  # "you can have no books but every hat"
         elif word in CLAUSE_STARTS:
             self._new_clause(self.subject)
         elif word in (",", "and"):
@@ -133,6 +137,10 @@ class _OwnerReader:
         else:
             return False
         return True
+
+    def _refused_last(self) -> bool:
+        """Whether none of an item was named last."""
+        return bool(self.claims) and not self.claims[-1].units and self.claims[-1].item != REST
 
     def _after_rest(self, at: int, word: str) -> bool:
         """Whether the rest was named right before: "everything but", "everything, except"."""
@@ -213,7 +221,9 @@ class _OwnerReader:
             self._about(side, behind)
         elif isinstance(before, Mention) or before in ("please", "go", "goes", "are", "is"):
             self._reassign(side)
-        elif isinstance(behind, Mention) and (before in SENTENCE_ENDS or before in ("", ",", "and", "about", "ok", "so")):
+        elif (isinstance(behind, Mention) or behind == ":") and (
+            before in SENTENCE_ENDS or before in ("", ",", "and", "about", "ok", "so")
+        ):
             self._own(side)
 
     def _verb(self, at: int, word: str) -> None:

@@ -49,13 +49,15 @@ PLAIN_WORDS = {
         " no to this; not say no to it; not say no to your offer"
     ),
     "reject": (
-        "get out of here; not enough; too little; too few; too many; are you kidding; you kidding; are you joking; you joking; be"
+        "get out of here; not enough; too little; too few; too many; are you kidding; you kidding; forget about it;"
+        " are you joking; you joking; be"
         " joking; be kidding; you crazy; are you crazy; be reasonable; be serious; get real; hard pass; need to do better; have to do"
         " better; must do better; try again; rip off; not be serious; not serious; not be happy; not be joking; not be kidding; not"
         " happening; not going to happen; not cut it; not going to cut it; not a chance; no chance; dream on; in your dreams; not"
         " think so; hell no; no thanks; no thank you; not like that; not like this; not happy; not interested; not good; need more"
         " than that; want more than that; deserve more; deserve better; deserve something; make a better offer; offer me more; as if;"
-        " not do it for me; over my dead body; you trippin; you tripping; your kidding; rather walk; rather leave; rather have"
+        " not do it for me; over my dead body; you trippin; you tripping; your kidding;"
+        " not going to fly; not going to work; not going to do it; a no from me; that is a no; rather walk; rather leave; rather have"
         " nothing; rather get nothing"
     ),
     "want only": "not want nothing but; not want nothing except; not need nothing but; not need nothing except",
@@ -72,9 +74,16 @@ PLAIN_WORDS = {
     "i get everything": "it is all mine",
     "split everything": "split it equally; split it evenly; split it in half; divide it equally; divide it evenly",
     "no": "no no; no no no; nuh uh; uh uh",
+    "not value": "not interested in; not too keen on; not keen on; not fussed about; not after",
     "refuse": "say no",
     "give me": "hook me up with; hit me up with; set me up with",
     "ok": "okie dokie; okey dokey; okie dokey; all right; lets go",
+    "get": "end up with; wind up with; come away with; walk away with; walk off with; am stuck with; be stuck with; get stuck with",
+    "my previous offer": (
+        "my offer stands; my offer still stands; stand by my offer; stick to my offer; sticking to my offer;"
+        " stick with my offer; sticking with my offer; sticking with what i offered; my offer is still the same; my"
+        " offer has not changed"
+    ),
     "for me": "4 me",
     "for you": "4 you",
     "we could": "why do not we; why not we",
@@ -86,7 +95,7 @@ PLAIN_WORDS = {
 NEGATIONS = word_set("no not never nothing hardly")
 BAD = word_set(
     "refuse refusing object objection objections complain complaint complaints mind argue disagree unfair unreasonable wrong bad terrible"
-    " issue issues problem problems against opposed decline hesitate qualms"
+    " issue issues problem problems against opposed decline hesitate qualms unhappy upset disappointed"
 )
 """A negation before one of these is assent."""
 BETWEEN = word_set("a an at all any to with it the that too have see real in is be anything so say i reason dream of")
@@ -110,7 +119,7 @@ PHRASES = _table(PLAIN_WORDS.items())
 
 def reworded(words: Sequence[str]) -> list[str]:
     """An utterance in plain words."""
-    found = _without_double_negation(list(_plain(list(_fractions(words)))))
+    found = _with_wish_apart(_without_double_negation(list(_plain(list(_fractions(words))))))
     return ["reject" if word == CANCEL and _is_last(found, at) else word for at, word in enumerate(found)]
 
 
@@ -145,6 +154,14 @@ def _without_double_negation(words: Sequence[str]) -> list[str]:
         if word == "not" and verb in VERBS and thing in ("anything", "nothing") and exception in ("but", "except"):
             return [*found[:at], verb, "only", *_without_double_negation(found[at + 4 :])]
     return found
+
+
+def _with_wish_apart(words: Sequence[str]) -> list[str]:
+    """ "i don't want a hat, just the ball": what is wanted becomes a sentence of its own."""
+    return [
+        ";" if word == "," and words[at + 1 : at + 2] in (["just"], ["only"]) and "not" in words[max(0, at - 6) : at] else word
+        for at, word in enumerate(words)
+    ]
 
 
 def _fractions(words: Sequence[str]) -> Iterator[str]:
