@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from edgeworth.server import group_commit
 from edgeworth.server.database import Locked
 from edgeworth.server.group_commit import MOST_LINES, GroupCommit
 from edgeworth.server.store import Line
@@ -20,6 +21,11 @@ class Shelf:
 
     def __init__(self, fault: Exception | None = None, local: bool = True) -> None:
         self.fault, self.given, self.local = fault, list[list[str]](), local
+        self.database, self.copied, self.may_copy = self, list[int](), threading.Event()
+
+    def copy_log(self) -> None:
+        self.copied.append(threading.get_ident())
+        assert self.may_copy.wait(20.0)
 
     def advance_all(self, lines: Sequence[Line]) -> list[bool]:
         self.given.append([line.generation for line in lines])
@@ -134,3 +140,19 @@ def test_a_client_that_is_gone_keeps_no_other_from_its_result(shelf: Shelf, comm
     first, second = together(gone(), commit.write(line("b")))
     assert isinstance(first, asyncio.CancelledError) and second is True
     assert sorted(name for names in shelf.given for name in names) == ["a", "b"]
+
+
+def test_the_log_of_a_file_is_copied_by_a_thread_while_lines_are_written(
+    shelf: Shelf, commit: GroupCommit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_commit, "LINES_BETWEEN_CHECKPOINTS", 10)
+
+    async def play() -> None:
+        for number in range(25):  # and no second copy begins beside the first
+            assert await commit.write(line(str(number)))
+        while not shelf.copied:
+            await asyncio.sleep(0.01)
+        shelf.may_copy.set()
+
+    asyncio.run(play())
+    assert len(shelf.copied) == 1 and shelf.copied != [threading.get_ident()]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from edgeworth.errors import InvalidOption
-from edgeworth.server.database import for_postgresql
+from edgeworth.server.database import BUSY_SECONDS, PAGES_BETWEEN_CHECKPOINTS, for_postgresql
 from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.refusals import Refused
 from edgeworth.server.store import Before, Store, Stored
@@ -243,6 +243,43 @@ def test_a_store_that_stops_answering_is_said_to_be_unavailable(tmp_path: Path) 
 
 def test_statements_are_spelt_for_the_driver_of_postgresql() -> None:
     assert for_postgresql("SET steps = :number + 1 WHERE id = :id") == "SET steps = %(number)s + 1 WHERE id = %(id)s"
+
+
+def filled_log(store: Store, name: str) -> None:
+    """More pages in SQLite's log than it may have before it is copied whole."""
+    with store.database.writing() as cursor:
+        cursor.execute(f"CREATE TABLE {name} AS SELECT zeroblob({5_000 * PAGES_BETWEEN_CHECKPOINTS}) AS filling")
+
+
+def pages_in_log(store: Store) -> int:
+    return int(store.database.row("PRAGMA wal_checkpoint(PASSIVE)")[1])
+
+
+def test_a_log_that_was_copied_begins_anew(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
+    store.database.row("PRAGMA wal_autocheckpoint = 0")
+    filled_log(store, "one")
+    store.database.copy_log()
+    opened(store)
+    assert 0 < pages_in_log(store) < 100
+    store.close()
+
+
+def test_a_log_that_somebody_still_reads_keeps_no_writer_waiting(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
+    opened(store)
+    began = time.monotonic()
+    with store.database.reading() as cursor:
+        assert cursor.execute("SELECT COUNT(*) FROM edgeworth_openings").fetchone() == (1,)
+        filled_log(store, "two")
+        with ThreadPoolExecutor() as pool:
+            copying = [pool.submit(store.database.copy_log) for _ in range(10)]
+            for number in range(10):
+                opened(store, f"s{number}")
+            for each in copying:
+                each.result(60.0)
+    assert time.monotonic() - began < BUSY_SECONDS / 2
+    store.close()
 
 
 def test_a_dead_connection_to_postgresql_is_replaced(postgres_url: str) -> None:

@@ -30,7 +30,9 @@ LOOP_SECONDS = 0.005
 """How long an event loop does, which serves everybody else; then a thread has to wait in its place."""
 CONNECT_SECONDS = 10
 PAGES_BETWEEN_CHECKPOINTS = 4_000
-"""SQLite's log may grow to 16 MB before it is copied into the file, which costs a few milliseconds each time."""
+"""SQLite's log may grow to 16 MB before a thread copies it into the file, which waits for the disk."""
+PAGES_ON_LOOP = 4 * PAGES_BETWEEN_CHECKPOINTS
+"""How long it may be before an event loop does so, where no thread has."""
 PAGES_AT_ONCE = 256
 """Free pages that are given back in one transaction: a megabyte, which takes a few milliseconds."""
 INCREMENTAL = 2
@@ -81,7 +83,7 @@ class Database:
         """Of SQLite's file."""
         make = _postgresql_engine if self.server else _sqlite_engine
         self._engine, self._fresh = make(self.url, power), make(self.url, power, poolclass=NullPool)
-        self._on_loop = self._engine if self.server else _sqlite_engine(self.url, power, LOOP_SECONDS)
+        self._on_loop = self._engine if self.server else _sqlite_engine(self.url, power, LOOP_SECONDS, PAGES_ON_LOOP)
         self._errors: tuple[type[Exception], ...] = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error)
         try:
             self._engine.raw_connection().close()
@@ -108,7 +110,7 @@ class Database:
     @contextmanager
     def writing(self, fresh: bool = False) -> Iterator[Cursor]:
         """A transaction: everything in it happens, or nothing; `fresh`: on a new connection, which has nothing in its cache."""
-        with self._cursor(fresh) as cursor:
+        with self._cursor(self._fresh if fresh else None) as cursor:
             cursor.execute("BEGIN" if self.server else "BEGIN IMMEDIATE")
             try:
                 yield cursor
@@ -151,16 +153,28 @@ class Database:
                 cursor.run(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
         return free > PAGES_AT_ONCE
 
+    def copy_log(self) -> None:
+        """Copy SQLite's log into its file, for a thread: this waits for the disk, and nobody who writes waits for it.
+
+        Where steps come so fast that the log is never copied whole, and would grow, its rest is copied while nobody writes.
+        """
+        if self.server:
+            return
+        with self._cursor(self._on_loop) as cursor:  # not with the patience of other threads: who waits for readers keeps writers out
+            (_, pages, _) = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if pages > PAGES_BETWEEN_CHECKPOINTS:
+                cursor.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+
     def close(self) -> None:
         """Close all connections."""
         for engine in (self._engine, self._on_loop):
             engine.dispose()
 
     @contextmanager
-    def _cursor(self, fresh: bool = False) -> Iterator[Cursor]:
+    def _cursor(self, engine: Engine | None = None) -> Iterator[Cursor]:
         """A connection of the pool, on which every statement commits by itself; errors become refusals."""
         self._check_file()
-        engine = self._fresh if fresh else self._on_loop if _is_event_loop() else self._engine
+        engine = engine or (self._on_loop if _is_event_loop() else self._engine)
         try:
             connection = engine.raw_connection()
             try:
@@ -208,7 +222,7 @@ def _file_at(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _sqlite_engine(url: URL, power: bool, patience: float = BUSY_SECONDS, **pool: Any) -> Engine:
+def _sqlite_engine(url: URL, power: bool, patience: float = BUSY_SECONDS, pages: int = PAGES_BETWEEN_CHECKPOINTS, **pool: Any) -> Engine:
     """Readers beside a writer, and commits that survive the death of the process; without `power`, a power cut could undo the last ones."""
     folder = Path(str(url.database)).parent
     try:
@@ -224,7 +238,7 @@ def _sqlite_engine(url: URL, power: bool, patience: float = BUSY_SECONDS, **pool
         if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:  # setting it where it is set takes the write lock
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file, and of one that is rebuilt
         connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BETWEEN_CHECKPOINTS}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             connection.execute("PRAGMA journal_mode = WAL")
 

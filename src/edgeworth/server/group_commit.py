@@ -7,12 +7,16 @@ those that arrive while the group before is being written, in a thread.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from edgeworth.server.database import Locked
+from edgeworth.server.refusals import Refused
 from edgeworth.server.store import Line, Store
 
 MOST_LINES = 16
 """Lines of one transaction."""
+LINES_BETWEEN_CHECKPOINTS = 1_000
+"""Lines that an event loop writes before a thread copies the log of a local file into the file; about three pages each."""
 Waiting = tuple[Line, "asyncio.Future[bool]"]
 """A line, and who waits for it."""
 
@@ -24,6 +28,8 @@ class GroupCommit:
         self._store = store
         self._waiting: list[Waiting] = []
         self._writing: asyncio.Task[None] | None = None
+        self._copying: asyncio.Task[None] | None = None
+        self._written = 0
 
     async def write(self, line: Line) -> bool:
         """Write a line of a session that has none waiting; whether it was written, or the store's error."""
@@ -51,6 +57,17 @@ class GroupCommit:
             self._write_in_thread()
         else:
             _settle(group, outcomes)
+            self._copy_log(len(group))
+
+    def _copy_log(self, lines: int) -> None:
+        """Have the log copied by a thread once enough lines were written."""
+        self._written += lines
+        if self._written >= LINES_BETWEEN_CHECKPOINTS and (self._copying is None or self._copying.done()):
+            self._written, self._copying = 0, asyncio.create_task(self._copied())
+
+    async def _copied(self) -> None:
+        with contextlib.suppress(Refused):  # whoever writes next is told
+            await asyncio.to_thread(self._store.database.copy_log)
 
     def _is_writing(self) -> bool:
         """Whether a thread is writing."""
