@@ -243,3 +243,14 @@ def test_a_step_into_a_file_that_is_gone_is_not_acknowledged(tmp_path: Path, har
         answer = client.post("/step", json={"session_id": "s", "action": MECHANISM})
         assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
         assert "deleted or replaced" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("harm", [delete, replace])
+def test_nor_is_a_step_that_waited_for_the_file_while_it_went(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    with served_in_thread(tmp_path) as base, ThreadPoolExecutor() as pool:
+        assert httpx.post(f"{base}/reset", json={"session_id": "s"}).status_code == 200
+        with file_locked(str(tmp_path / STORE)):
+            step = pool.submit(httpx.post, f"{base}/step", json={"session_id": "s", "action": MECHANISM}, timeout=60.0)
+            time.sleep(0.5)
+            harm(tmp_path / STORE)
+        assert (step.result(60.0).status_code, step.result().json()["code"]) == (503, "store_unavailable")

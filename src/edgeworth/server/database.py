@@ -181,6 +181,7 @@ class Database:
                 yield Cursor(connection.cursor(), self.server)
             finally:
                 connection.close()
+            self._check_file()  # it may have gone while we waited for somebody else to write
         except self._errors as error:
             if engine is self._on_loop and _is_locked(error):
                 raise _unavailable("somebody else is writing to its file.", Locked) from error
