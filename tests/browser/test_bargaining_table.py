@@ -36,7 +36,7 @@ def test_a_negotiation_is_played_in_words(tab: Any) -> None:
     assert tab.locator(".chat li:not(.event)").count() == 0
     tab.keyboard.press("Enter")
     assert "I'd like both books, the hat and one ball" in lines(tab, 2)[0]
-    assert "AGREE: accept" in say(tab, "ok, deal")
+    assert "AGREE: you accept" in say(tab, "ok, deal")
     tab.keyboard.press("Enter")
     assert "of 10 points" in result(tab) and "You accepted their offer." in tab.locator(".chat").inner_text()
 

@@ -56,7 +56,7 @@ def test_labelled_utterances_are_measured_without_dialogues(called: Callable[...
     path = tmp_path / "own.jsonl"
     path.write_text('{"pool": [1, 2, 3], "say": "YOU: i want it all", "act": "PROPOSE", "share": [1, 2, 3], "phenomenon": "whole pool"}\n')
     run = called("parse", "--labelled", str(path))
-    assert run.status == 0 and "own: 1, 1.000 of the acts right" in run.out and "whole pool" in run.out
+    assert run.status == 0 and "own: 1.000 of the acts are right" in run.out and "whole pool" in run.out
     assert json.loads(called("parse", "--labelled", str(path), "--json").out)["labelled"]["own"]["accuracy"]["value"] == 1.0
 
 

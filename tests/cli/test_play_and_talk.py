@@ -73,6 +73,19 @@ def test_an_unsure_sentence_is_asked_about_and_only_a_yes_makes_it_a_move(typing
     assert run.out.count("I am not sure. Do you mean PROPOSE") == 2 and run.out.count("You: PROPOSE") == 1
 
 
+def test_more_than_the_pool_has_is_asked_about_with_what_it_would_give(typing: Typing) -> None:
+    run = typing("play", *AGENT_OPENS, typed="i want nine balls\nno\nq\n")
+    assert (
+        "I am not sure." in run.out and "does not add up" in run.out and "It would give you 4 points." in run.out and "You:" not in run.out
+    )
+
+
+def test_a_spoken_no_says_that_it_ends_the_negotiation_where_it_does(typing: Typing) -> None:
+    ending = "This ends the negotiation without a deal."
+    assert ending in typing("talk", *PARTNER_OPENS, typed="no way\nno\nq\n").out
+    assert ending not in typing("talk", *PARTNER_OPENS, "--set", "disagree=passes", typed="no way\nno\nq\n").out
+
+
 @pytest.mark.parametrize("text", ["in my opinion we should chat", "hello"])
 def test_a_sentence_without_a_move_is_refused_and_not_read_as_an_act_that_begins_like_it(typing: Typing, text: str) -> None:
     run = typing("play", *AGENT_OPENS, typed=f"{text}\nq\n")

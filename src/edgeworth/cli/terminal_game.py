@@ -17,6 +17,7 @@ from edgeworth.dialogues.understanding import understand
 from edgeworth.dialogues.wording import act_name, share_words
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.errors import IllegalAction, InvalidOption, nearest
+from edgeworth.evaluation.statistics import counted
 from edgeworth.games.bargaining.contexts import Triple, rest_of
 from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, Move, share_for_agent
 from edgeworth.games.bargaining.vocabulary import Act, Outcome, Side
@@ -106,7 +107,7 @@ class TerminalGame:
         if move.share is None:
             return act_name(move.act)
         mine = share_for_agent(self.pool, move)
-        return f"{act_name(move.act)} — you get {share_words(mine)}: {self.points(mine)} points for you"
+        return f"{act_name(move.act)} — you get {share_words(mine)}: {counted(self.points(mine), 'point')} for you"
 
     # Typing
 
@@ -150,14 +151,15 @@ class TerminalGame:
         if move is None:
             tell(f"[yellow]Not understood:[/] {escape(found.words)}", self.screen)
             return None
-        worth = f" ({self.points(found.share)} points)" if found.share is not None else ""
+        worth = None if found.share is None else counted(self.points(found.share), "point")
+        walks = " This ends the negotiation without a deal." if move.act == Act.DISAGREE and self.config.disagree == "ends" else ""
         if found.move is not None:
-            self.screen.print(
-                f"Read as [bold]{found.words}[/]{worth}. Enter makes this move, [cyan]no[/] takes it back; or say it in other words."
-            )
+            read = f"Read as [bold]{found.words}[/]{f' ({worth})' if worth else ''}.{walks}"
+            tell(f"{read} Enter makes this move, [cyan]no[/] takes it back; or say it in other words.", self.screen)
         else:
-            self.screen.print(f"[yellow]{escape(found.words)}[/]{worth} Answer [cyan]yes[/] or [cyan]no[/]; or say it in other words.")
-        answer = self._input("[bold]So?[/] ")
+            asked = f"[yellow]{escape(found.words)}[/]{f' It would give you {worth}.' if worth else ''}{walks}"
+            tell(f"{asked} Answer [cyan]yes[/] or [cyan]no[/]; or say it in other words.", self.screen)
+        answer = self._input("[bold]Your answer:[/] ")
         if answer is None or answer.lower() in NO:
             return None if answer is not None else QUIT[0]
         agrees = answer.lower() in (YES if found.move is not None else YES[1:])
@@ -168,7 +170,7 @@ class TerminalGame:
         if move.act not in (Act.PROPOSE, Act.INSIST) or move.share is None or move.share != self.offered:
             return False
         self.screen.print(f"That is what the partner offers: [cyan]agree[/] takes it. Say {Act(move.act).name} all the same? yes or no")
-        answer = self._input("[bold]So?[/] ")
+        answer = self._input("[bold]Your answer:[/] ")
         return answer is None or answer.lower() not in YES[1:]
 
     def example(self) -> str:

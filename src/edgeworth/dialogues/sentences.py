@@ -64,7 +64,7 @@ ANSWERS: dict[Act, dict[Tone, tuple[str, ...]]] = {
 }
 """Acts without a share."""
 NAMED = {
-    Act.PROPOSE: ("I propose this: {split}.", "Again, I propose: {split}.", "Once more I propose: {split}."),
+    Act.PROPOSE: ("I propose that {split}.", "I propose this: {split}."),
     Act.INSIST: ("I insist: {split}.",),
     Act.END: ("My final selection: {split}.",),
     Act.AGREE: ("Deal: {split}.",),
@@ -117,7 +117,8 @@ def sentence(move: Move, conversation: Conversation, tone: Tone, key: int, numbe
         return SILENCE
     act, share = Act(move.act), meant_share(move, conversation)
     bits = int(draw(np.uint64(key), number, WORDING, 0))
-    for wording in (*_rotated((SPLITS | ANSWERS)[act][tone], bits), *_rotated(NAMED[act], bits)):
+    named = [wording.lower().rstrip(".") for wording in NAMED[act]] if tone == "casual" else NAMED[act]
+    for wording in (*_rotated((SPLITS | ANSWERS)[act][tone], bits), *_rotated(named, bits)):
         text = _filled(wording, share, conversation.pool)
         if text is not None and reads_back(text, move, conversation):
             return text

@@ -21,9 +21,9 @@ NO_MOVE = "I read no move in this: say who gets which items, or accept, or refus
 MEANINGS = {
     Act.PROPOSE: "you get {}",
     Act.INSIST: "you get {}",
-    Act.AGREE: "accept: you get {}",
-    Act.DISAGREE: "refuse, without a deal",
-    Act.END: "end, and select {} for yourself",
+    Act.AGREE: "you accept and get {}",
+    Act.DISAGREE: "you refuse, without a deal",
+    Act.END: "you end the negotiation and select {} for yourself",
 }
 REMEDIES = {
     Evidence.GUESS: "Say who gets each of the three items.",
