@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from edgeworth.agents.negotiators.exact import Bayes
-from edgeworth.agents.negotiators.learned import negotiator_of
+from edgeworth.agents.negotiators.learned import Learned, negotiator_of
 from edgeworth.agents.negotiators.scripted import RandomLegal
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import maximum_rewards, play_out
 from edgeworth.evaluation.exact import exact_ends, measured_exactly, oracle_share, plan_shares, random_share
-from edgeworth.evaluation.whole_population import play_population
+from edgeworth.evaluation.whole_population import Population, play_population, play_sides
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import lewis_table
+from networks import write_network
 
 OPENS = ("agent", "partner")
 
@@ -106,6 +108,28 @@ def test_random_play_earns_what_the_recursion_says(options: dict[str, Any]) -> N
 def test_one_order_of_the_types_is_enough_where_only_the_pool_matters() -> None:
     config = BargainingConfig.from_options("one_shot", max_count=2)
     assert plan_shares(config, 1).best == pytest.approx(play_population(config, Bayes()).share_of_maximum)
+
+
+def test_the_order_of_the_types_changes_nothing_for_a_network_that_reads_their_worth(tmp_path: Path) -> None:
+    config = BargainingConfig.from_options("one_shot", min_count=3)
+    agent = Learned(write_network(tmp_path / "agent", 18))
+    whole = Population.of(config)
+    assert play_population(config, agent).share_of_maximum == pytest.approx(whole.share(play_sides(whole, agent).reward))
+    assert play_population(config, agent).negotiations == whole.negotiations
+
+
+def test_random_hints_are_drawn_for_every_own_side(tmp_path: Path) -> None:
+    hints = {"mode": "random", "options": {}, "k": 1, "hold_last": False}
+    agent = Learned(write_network(tmp_path / "agent", 28, hints=hints))
+    shares = []
+    for opens in OPENS:
+        batch = BargainingBatch(replace(lewis(), opens=opens), 10 * len(lewis_table()))
+        batch.seed(0)
+        batch.reset(np.tile(lewis_table(), (10, 1)))
+        shares.append(play_out(batch, agent)[0] / maximum_rewards(batch))
+    played, found = np.concatenate(shares), play_population(lewis(), agent).share_of_maximum
+    assert found == pytest.approx(played.mean(), abs=4 * played.std() / 5_000**0.5)
+    assert found != pytest.approx(play_population(lewis(), Learned(agent.checkpoint, hint="none")).share_of_maximum, abs=0.01)
 
 
 def test_blind_bayes_scores_one_and_regrets_nothing() -> None:

@@ -104,11 +104,14 @@ def play_scale(game: BargainingConfig, episodes: int | None, seed: int) -> dict[
 
 def measure_run(study: Study, cell: Cell, seed: int, runs: Path) -> Row:
     """The numbers of one run."""
-    others = study.play_with if cell.settings(seed).hints.given else ()
-    instead = {hint: measure_play(study, cell, seed, runs, hint)["share_of_maximum"]["value"] for hint in others}
+    hints, own = cell.settings(seed).hints, measure_play(study, cell, seed, runs)
+    instead = {
+        hint: (own if hint == hints.mode else measure_play(study, cell, seed, runs, hint))["share_of_maximum"]["value"]
+        for hint in (study.play_with if hints.given else ())
+    }
     return {
         "seed": seed,
-        **measure_play(study, cell, seed, runs),
+        **own,
         **({"played_with": instead} if instead else {}),
         **({"against": meet_partners(study, cell, seed, runs)} if study.partners else {}),
         **training_facts(run_folder(runs, cell, seed)),

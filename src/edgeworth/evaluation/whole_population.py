@@ -1,7 +1,8 @@
 """Whole populations instead of samples: what an agent gets on average over every context that a game can draw, without sampling error.
 
 A game with uniform contexts has 85,184 own sides (pools and utilities) and 1,331 partners for each; the Lewis task has 5,295 contexts. An
-agent that draws nothing is played against all partners at once (`games/bargaining/branches.py`), for either side that may open.
+agent that draws nothing is played against all partners at once (`games/bargaining/branches.py`), for either side that may open. Random
+hints are drawn for every own side and moment, alike for all its partners; what an agent gets with them has the sampling error of the draws.
 `exact.py` has the ends of the scale for the same population.
 """
 
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.hints.baselines import RandomHints
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.scripted import RandomLegal
@@ -22,6 +24,7 @@ from edgeworth.errors import InvalidOption
 from edgeworth.executor.execution import HERE, Executor
 from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.blind_plan import is_silent
 from edgeworth.games.bargaining.branches import Branches, begun, check_predictable
 from edgeworth.games.bargaining.contexts import Context, own_sides, triple_of
 from edgeworth.games.bargaining.prior import partner_types
@@ -32,6 +35,8 @@ CHUNK = 512
 """Own sides that are played side by side."""
 PART = 16 * CHUNK
 """Own sides in a task, a multiple of those that are played side by side, so that all parts are played as in the whole."""
+DRAWN = 5_000
+"""With how many own sides an agent plays at least whose hints are drawn; where there are fewer, it plays with all of them several times."""
 OPENERS = {"agent": (0,), "partner": (1,), "random": (0, 1)}
 
 
@@ -95,14 +100,14 @@ class Population:
         """Σ value / Σ maximum over the population, given one value for every own side."""
         return float((self.chances * values).sum() / (self.chances * self.maximum).sum())
 
-    def started(self, progress: Progress, name: str) -> Iterator[tuple[slice, Branches]]:
+    def started(self, progress: Progress, name: str, draw: int = 0) -> Iterator[tuple[slice, Branches]]:
         """The starts of all negotiations, some own sides at a time."""
         total, done = len(self.sides) * len(self.openers), 0
         for opener in self.openers:
             for begin in range(0, len(self.sides), CHUNK):
                 progress(name, done, total)
                 some = slice(begin, begin + CHUNK)
-                yield some, begun(self.batch, self.sides[some], [self.types(side) for side in self.sides[some]], opener)
+                yield some, begun(self.batch, self.sides[some], [self.types(side) for side in self.sides[some]], opener, draw)
                 done += len(self.sides[some])
         progress(name, total, total)
 
@@ -130,11 +135,11 @@ class SidePlay(NamedTuple):
     length: NDArray[np.float64]
 
 
-def play_sides(population: Population, negotiator: Negotiator, progress: Progress = silent, name: str = "") -> SidePlay:
-    """Play every negotiation of these own sides."""
+def play_sides(population: Population, negotiator: Negotiator, progress: Progress = silent, name: str = "", draw: int = 0) -> SidePlay:
+    """Play every negotiation of these own sides; `draw` is the number of the draw where hints are drawn."""
     check_alike(negotiator)
     sums = np.zeros((len(SidePlay._fields), len(population.sides)))
-    for some, start in population.started(progress, name):
+    for some, start in population.started(progress, name, draw):
         branches, played = start, sums[:, some]
         while branches.batch.size:
             moves, weights, origins = negotiator.choose(branches.batch), branches.weights, branches.origins
@@ -154,9 +159,30 @@ def part_of(config: BargainingConfig, one_order: bool, part: slice) -> Populatio
     return Population(whole.batch, whole.sides[part], whole.chances[part])
 
 
-def play_part(config: BargainingConfig, negotiator: Negotiator, begin: int, end: int) -> dict[str, NDArray[np.float64]]:
-    """What an agent gets with some own sides of a population, as a task returns it."""
-    return play_sides(part_of(config, False, slice(begin, end)), negotiator)._asdict()
+def play_part(
+    config: BargainingConfig, negotiator: Negotiator, one_order: bool, draws: int, begin: int, end: int
+) -> dict[str, NDArray[np.float64]]:
+    """What an agent gets with some own sides of a population, on average over draws, as a task returns it."""
+    population = part_of(config, one_order, slice(begin, end))
+    played = [play_sides(population, negotiator, draw=draw) for draw in range(draws)]
+    return {field: np.mean([getattr(each, field) for each in played], axis=0) for field in SidePlay._fields}
+
+
+def sees_order(negotiator: Negotiator, batch: BargainingBatch) -> bool:
+    """Whether an agent might get more with another order of the item types.
+
+    A network that reads them in the order of their worth does not, where contexts are drawn type by type and the partner's counter-offers
+    depend on the pool alone; hints might see the order, but for random ones.
+    """
+    if not isinstance(negotiator, Learned) or negotiator.network.shape.reading == "plain":
+        return True
+    hinted = negotiator.provider is not None and not draws_hints(negotiator)
+    return hinted or len(batch.table) > 0 or not is_silent(batch)
+
+
+def draws_hints(negotiator: Negotiator) -> bool:
+    """Whether the agent's hints are drawn."""
+    return isinstance(negotiator, Learned) and isinstance(negotiator.provider, RandomHints)
 
 
 def parts(number: int, size: int) -> list[tuple[int, int]]:
@@ -169,15 +195,19 @@ def play_population(
 ) -> ExactPlay:
     """Play every negotiation that the game can draw, some own sides per task."""
     check_alike(negotiator)
-    population = Population.of(config)
+    one_order = not sees_order(negotiator, BargainingBatch(config, 1))
+    population = Population.of(config, one_order)
+    draws = -(-DRAWN // len(population.sides)) if draws_hints(negotiator) else 1
     tasks = [
-        Task(f"{name}, own sides from {part[0]}", play_part, (config, negotiator, *part)) for part in parts(len(population.sides), PART)
+        Task(f"{name}, own sides from {part[0]}", play_part, (config, negotiator, one_order, draws, *part))
+        for part in parts(len(population.sides), PART)
     ]
     found = run(tasks, progress).whole()
     played = SidePlay(*(np.concatenate([part[field] for part in found]) for field in SidePlay._fields))
     reward, theirs, deals, turns = ((values * population.chances).sum().item() for values in played)
     maximum = float((population.chances * population.maximum).sum())
-    return ExactPlay(reward / maximum, reward, theirs, min(1.0, deals), turns, population.negotiations, maximum)
+    negotiations = Population.of(config).negotiations if one_order else population.negotiations
+    return ExactPlay(reward / maximum, reward, theirs, min(1.0, deals), turns, negotiations, maximum)
 
 
 def check_alike(negotiator: Negotiator) -> None:

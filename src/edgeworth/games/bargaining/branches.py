@@ -39,6 +39,9 @@ MEMBER = np.dtype(
 AS_BYTES = np.dtype((np.void, MEMBER.itemsize))
 """Members as plain bytes; NumPy copies records field by field otherwise."""
 LEVELS = COUNT_LIMIT + 1
+SEED_BASE = 16
+SEED_PLACES = SEED_BASE ** np.arange(6)[::-1]
+"""What each number of an own side counts in the seed of its branches."""
 REPLIES = (END + 1) * LEVELS**3
 """How many replies can be told apart."""
 
@@ -192,10 +195,11 @@ def joined(parts: Sequence[Branches]) -> Branches:
     return Branches(batch, members, np.concatenate([[0], np.cumsum(lengths)]), np.concatenate([part.origins for part in parts]))
 
 
-def begun(batch: BargainingBatch, halves: NDArray[np.int64], types: Sequence[NDArray[np.int64]], opener: int) -> Branches:
+def begun(batch: BargainingBatch, halves: NDArray[np.int64], types: Sequence[NDArray[np.int64]], opener: int, draw: int = 0) -> Branches:
     """The start of a negotiation for each of these own sides (n, 6), against all partners that are possible, before the agent's first move.
 
-    `types` has the utilities that each own side may face, equally likely; the weights of one own side add up to 1.
+    `types` has the utilities that each own side may face, equally likely; the weights of one own side add up to 1. What an agent is told
+    at random is drawn for every own side, and anew for every number of the `draw`.
     """
     check_predictable(batch)
     lengths = np.array([len(each) for each in types]) * len(batch.partners)
@@ -206,7 +210,7 @@ def begun(batch: BargainingBatch, halves: NDArray[np.int64], types: Sequence[NDA
     members["weight"] = chances[members["partner"]] * len(chances) / np.repeat(lengths, lengths)
     table = BargainingBatch(batch.config, len(halves), two_player=True)
     table.rules["opens"] = opener
-    table.seed(0)
+    table.seed((halves @ SEED_PLACES + draw * SEED_PLACES[0] * SEED_BASE).tolist())
     table.reset(np.concatenate([halves, halves[:, 3:]], axis=1).astype(np.int16))  # anything that a side may value, for the partner
     prepare_members(table.state, table.partners, members, starts)
     table.refresh()
