@@ -136,7 +136,7 @@ def test_a_second_price_winner_pays_the_next_bid_of_the_ladder() -> None:
 
 def test_bidders_go_by_type_and_seat() -> None:
     assert bidder_names(TYPES, (3, 2, 0)) == "truthful 1 and colluders 3 and 4"
-    assert cast_line(TYPES) == "In the room: truthful 1, shader 2, colluders 3 and 4, dropout 5 and exploiter 6."
+    assert cast_line(TYPES) == "The bidders: truthful 1, shader 2, colluders 3 and 4, dropout 5 and exploiter 6."
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,8 @@ def test_the_headline_says_who_came(change: dict[str, object], line: str) -> Non
     [
         (
             RIGGING,
-            "The ring of 2 picks colluder 3 by a knock-out; colluder 4 covers at 0.21. By its books that is 0.12 better than competing.",
+            "The ring of 2 picks colluder 3 by a knock-out; colluder 4 covers at 0.21."
+            " By its own estimate that is 0.12 better than competing.",
         ),
         (replace(RIGGING, took_turns=True, covering=(), silent=(3,), advantage=0.0), "picks colluder 3 by turns; colluder 4 keeps silent."),
         (RIGGING, "Colluder 3 could have had a lot, but no lot is worth the reserve to it."),

@@ -39,7 +39,7 @@ def test_a_market_is_described_sale_by_sale(called: Call) -> None:
     run = called("market")
     assert run.status == 0
     for words in (
-        "In the room: truthful 4, shader 1, colluders 5, 7 and 8, dropout 6 and exploiters 2 and 3.",
+        "The bidders: truthful 4, shader 1, colluders 5, 7 and 8, dropout 6 and exploiters 2 and 3.",
         "Step 3: sales 11 to 15",
         "Sale 15, a quiet day",
         "The ring of 3 picks colluders 5 and 8 by turns; colluder 7 covers at 0.21",
@@ -78,7 +78,7 @@ def test_brief_shows_the_verdict_alone(called: Call) -> None:
 def test_quiet_shows_only_the_accounts(called: Call) -> None:
     run = called("market", "--quiet", "--steps", "2")
     assert "step W F P S R profit surplus fines welfare" in run.out
-    assert "Sale 1" not in run.out and "In the room" not in run.out
+    assert "Sale 1" not in run.out and "The bidders" not in run.out
 
 
 def test_a_mix_of_ones_own_fills_the_room(called: Call) -> None:

@@ -18,7 +18,7 @@ from edgeworth.agents.designers.informed import ToldStage
 from edgeworth.agents.designers.language_model import LanguageModel
 from edgeworth.evaluation import designer_evaluation
 from edgeworth.evaluation.designer_evaluation import CELLS, Cell, CellScores, Entrant, Played, evaluate, play_cell, references
-from edgeworth.evaluation.designer_figures import draw_episodes, draw_evaluation
+from edgeworth.evaluation.designer_figures import draw_episodes, draw_evaluation, evaluation_finding
 from edgeworth.evaluation.designer_targets import AFTER, BEFORE, FREE, POLICY, by_population, result_of, share_of_the_way, targets
 from edgeworth.evaluation.yardstick import TOLD_STAGE
 from edgeworth.llm.client import Counted, Messages
@@ -165,6 +165,9 @@ def test_a_model_that_played_less_is_compared_on_what_both_played() -> None:
 def test_results_are_plain_json_and_can_be_drawn(found: list[CellScores], tmp_path: Path) -> None:
     result = json.loads(json.dumps({**result_of(found), "episodes": EPISODES}))
     draw_evaluation(result, tmp_path / "evaluation.png")
+    (trained,) = [row["score"]["value"] for row in result["populations"]["stages, n = 8"] if row["designer"] == POLICY]
+    constants = [row["score"]["value"] for row in result["populations"]["stages, n = 8"] if row["designer"].startswith("best constant")]
+    assert f"{trained - max(constants):+.3f} (stages, n = 8)".replace("-", "−") in evaluation_finding(result)
     scores = {"mean": {"value": 0.6, "low": 0.5, "high": 0.7, "n": 3}, "scores": [0.5, 0.6, 0.7]}
     over = {"other": {"value": -0.1, "low": -0.2, "high": 0.0, "n": 3}}
     draw_episodes({"designers": {"own": scores, "other": scores}, "over": over, "n_episodes": 3, "stage": "4"}, tmp_path / "box.png")

@@ -98,7 +98,7 @@ def test_worlds_are_counted_as_same_unclear_or_reversed() -> None:
 
 def test_the_figure_says_what_it_shows(tmp_path: Path) -> None:
     result = made({"calibrated": 0.5, "a": 0.4, "b": 0.05, "c": -0.5})
-    assert robustness_finding(result).startswith("Of 5 clear effects, 0 keep their sign in all 3 worlds")
+    assert robustness_finding(result).startswith("Of 5 clear effects, 0 keep their sign in all 3 markets")
     draw_robustness(result, tmp_path / "worlds.png")
     assert (tmp_path / "worlds.png").read_bytes().startswith(b"\x89PNG")
 

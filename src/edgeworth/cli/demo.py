@@ -55,7 +55,7 @@ def demo(
     for move in info["history"]:
         screen.print(f"  [bold]Partner[/]: offers you {share_words(share_for_agent(half.counts, move))}")
     expected = _advised(env, half).value if plan is None else plan.value
-    way = "You follow what you hear" if plan is None else f"You follow the best blind plan: {len(plan.offers)} offers"
+    way = "You update what is possible after every reply" if plan is None else f"You follow the best blind plan: {len(plan.offers)} offers"
     tell(f"{way}, worth {expected:.1f} of {half.my_maximum} points on average.", screen)
     ended, reward, step = False, 0.0, 0
     while not ended:

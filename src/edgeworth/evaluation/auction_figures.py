@@ -139,21 +139,21 @@ def _population(name: str) -> str:
 
 
 def designers_finding(populations: dict[str, list[dict[str, Any]]]) -> str:
-    """What looking, the stage and the composition are worth over the best constant mechanism."""
+    """What observing, the stage and the composition are worth over the best constant mechanism."""
     gains = {row["designer"]: Estimate.from_dict(row["over_best_constant"]) for row in populations.get("stages", [])}
     if not {ADAPTIVE, TOLD_STAGE, ORACLE} <= gains.keys():
         return "Designers by population"
     return (
-        f"On the mixture of the stages, looking is worth {gains[ADAPTIVE]:+.3f} over the best constant mechanism, being told the stage"
-        f" {gains[TOLD_STAGE].value:+.3f}, and being told who is in the room {gains[ORACLE].value:+.3f}."
+        f"On the mixture of the stages, adapting to what is observed gains {gains[ADAPTIVE]:+.3f} over the best constant mechanism,"
+        f" being told the stage {gains[TOLD_STAGE].value:+.3f}, and being told the composition {gains[ORACLE].value:+.3f}."
     ).replace("-", "−")
 
 
-# Conclusions in other worlds
+# Conclusions in changed markets
 
 
 def draw_robustness(result: dict[str, Any], path: Path) -> None:
-    """One row per effect, one column per stage: the worlds in which the sign is the same, and those in which it is reversed."""
+    """One row per effect, one column per stage: the changed markets in which the sign is the same, and those in which it is reversed."""
     found, worlds = result["conclusions"], max(1, result["worlds"])
     names, stages = (sorted({row[key] for row in found}) for key in ("what", "stage"))
     with panels(path, 1, 1, (9.0, 1.4 + 0.27 * len(names)), {"rect": (0.015, 0.03, 1, 1)}) as (figure, grid):
@@ -171,15 +171,22 @@ def draw_robustness(result: dict[str, Any], path: Path) -> None:
         axes.tick_params(length=0)
         caption(figure, robustness_finding(result), 105, x=0.02)
         keys = [pyplot().Rectangle((0, 0), 1, 1, facecolor=colour, edgecolor=LIGHT) for colour in (INK, "white", ACCENT)]
-        figure.legend(keys, ("same sign", "unclear", "reversed"), loc="lower center", ncols=3, frameon=False, fontsize=8)
+        figure.legend(
+            keys,
+            ("same sign", "unclear", "reversed"),
+            loc="lower center",
+            ncols=3,
+            frameon=False,
+            fontsize=8,
+        )
 
 
 def robustness_finding(result: dict[str, Any]) -> str:
-    """How many clear effects keep their sign in all worlds, and how many are reversed somewhere."""
+    """How many clear effects keep their sign in all changed markets, and how many are reversed somewhere."""
     found, worlds = result["conclusions"], result["worlds"]
     firm = sum(row["survives"] == worlds for row in found)
     turned = sum(row["reversed"] > 0 for row in found)
     return (
-        f"Of {len(found)} clear effects, {firm} keep their sign in all {worlds} worlds with one constant halved or doubled;"
-        f" {turned} are reversed in at least one."
+        f"Of {len(found)} clear effects, {firm} keep their sign in all {worlds} markets with one constant halved or doubled;"
+        f" {turned} are reversed in at least one. A bar is all {worlds} markets; no bar: no clear effect."
     )

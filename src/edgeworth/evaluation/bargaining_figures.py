@@ -12,6 +12,7 @@ from edgeworth.evaluation.statistics import Estimate
 from edgeworth.evaluation.tournament import cross_table, own_partner_column, shown_ranks
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.frontier import Allocation, allocations, pareto_frontier, solutions
+from edgeworth.games.bargaining.vocabulary import ITEM_NAMES
 
 # The frontier of a context
 
@@ -39,8 +40,9 @@ def draw_frontier(context: Context, path: Path, deal: Allocation | None = None) 
         axes.set(xlabel="worth to the agent (points)", ylabel="worth to the partner (points)")
         axes.set_xlim(-0.03 * max(context.my_maximum, 1), 1.05 * max(context.my_maximum, 1))
         axes.set_ylim(-0.03 * max(context.partner_maximum, 1), 1.05 * max(context.partner_maximum, 1))
-        mine, theirs = (", ".join(str(points) for points in side) for side in (context.my_utilities, context.partner_utilities))
-        words = f"{share_words(context.counts)}. A unit is worth {mine} points to the agent, {theirs} to the partner."
+        utilities = zip(ITEM_NAMES, context.my_utilities, context.partner_utilities, strict=True)
+        worth = ", ".join(f"{name} {mine} and {theirs}" for name, mine, theirs in utilities)
+        words = f"{share_words(context.counts)}. Points per unit, to the agent and to the partner: {worth}."
         axes.set_title(wrapped(words, 74), fontsize=10, loc="left")
         axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3)
 
@@ -105,13 +107,13 @@ def draw_scores(result: dict[str, Any], path: Path) -> None:
     with panels(path, 1, 1, (8.0, 1.7 + 0.5 * len(rows))) as (_, grid):
         axes = grid[0][0]
         for name, value in yardsticks(result):
-            axes.axvline(value, color=INK, lw=0.9, ls=":", zorder=0)
-            axes.text(value, -0.75, name, ha="center", fontsize=8.5)
+            axes.plot([value, value], [-0.6, len(rows)], color=INK, lw=0.9, ls=":", zorder=0)
+            axes.text(value, -0.68, name, ha="center", fontsize=8.5)
         for y, row in enumerate(rows):
             share = row["share_of_maximum"]
             axes.plot([0, share["value"]], [y, y], color=LIGHT, lw=1, zorder=1)
             point(axes, share, y, ACCENT, zorder=3)
-            axes.text(share["value"] + 0.02, y - 0.16, f"{share['value']:.3f}", fontsize=8.5)
+            axes.text((share["high"] or share["value"]) + 0.015, y, f"{share['value']:.3f}", fontsize=8.5, va="center")
         name_rows(axes, [row["agent"] for row in rows], 28, 9)
         axes.set_ylim(len(rows) - 0.5, -1.0)
         axes.set_xlim(0.0, 1.0)

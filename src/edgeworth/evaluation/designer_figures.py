@@ -10,6 +10,8 @@ from edgeworth.evaluation.designer_targets import AFTER, BEFORE, POLICY
 from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, name_rows, panels, point
 
 COLUMNS = 2
+TRAINED = (POLICY, BEFORE, AFTER)
+"""How the names of trained designers begin."""
 
 
 def draw_evaluation(result: dict[str, Any], path: Path) -> None:
@@ -26,13 +28,13 @@ def draw_evaluation(result: dict[str, Any], path: Path) -> None:
 
 
 def _draw_cell(axes: Any, name: str, rows: list[dict[str, Any]]) -> None:
-    constant = max((row["score"]["value"] for row in rows if row["designer"].startswith(CONSTANT)), default=None)
+    constant = _highest(rows, (CONSTANT,))
     if constant is not None:
         axes.axvline(constant, color=LIGHT, lw=1.2, zorder=0)
     for place, row in enumerate(rows):
         if place % 2 == 0:
             axes.axhspan(place - 0.5, place + 0.5, color=STRIPE, zorder=-1, lw=0)
-        own = row["designer"].startswith((POLICY, BEFORE, AFTER))
+        own = row["designer"].startswith(TRAINED)
         point(axes, row["score"], place, ACCENT if own else INK, "D" if own else "o", ms=4.5)
     name_rows(axes, [row["designer"] for row in rows], 44, 8)
     axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -41,11 +43,22 @@ def _draw_cell(axes: Any, name: str, rows: list[dict[str, Any]]) -> None:
 
 
 def evaluation_finding(result: dict[str, Any]) -> str:
-    """How many targets are met."""
-    targets = result["targets"]
-    met = sum(target["met"] for target in targets)
-    told = f"{met} of {len(targets)} targets are met" if targets else "No trained designer was measured"
-    return f"{told}; {result['episodes']:,} episodes in each cell, on seeds that no training has used. Trained designers are diamonds."
+    """What the best trained designer of each cell scores above the best constant mechanism, of those that played all episodes."""
+    gains = []
+    for cell, found in result["populations"].items():
+        rows = [row for row in found if row["score"]["n"] == result["episodes"]]
+        best, constant = (_highest(rows, names) for names in (TRAINED, (CONSTANT,)))
+        if best is not None and constant is not None:
+            gains.append(f"{best - constant:+.3f} ({cell})")
+    told = (
+        f"The best trained designer (diamond) against the best constant (line): {', '.join(gains)}" if gains else "No designer was trained"
+    )
+    return f"{told}. {result['episodes']:,} episodes in each panel, on seeds that no training has used.".replace("-0", "−0")
+
+
+def _highest(rows: list[dict[str, Any]], names: tuple[str, ...]) -> float | None:
+    """The highest score of the designers whose names begin so."""
+    return max((row["score"]["value"] for row in rows if row["designer"].startswith(names)), default=None)
 
 
 def draw_episodes(result: dict[str, Any], path: Path) -> None:

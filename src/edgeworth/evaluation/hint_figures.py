@@ -192,7 +192,7 @@ def hint_curves_finding(result: Row) -> str:
     if not ratios:
         return words
     best, name = min(ratios)
-    return f"Quickest: {name}, at 95 % of the score without hints after {best:.2f} times the moves.\n{words}"
+    return f"Learning is fastest with {name}: 95 % of the score without hints after {best:.2f} of the moves.\n{words}"
 
 
 def hint_scores_finding(result: Row) -> str:
@@ -204,4 +204,4 @@ def hint_scores_finding(result: Row) -> str:
     if not gains or not losses:
         return words
     (gain, best), (loss, worst) = max(gains), min(losses)
-    return f"Largest gain: {best}, {gain:+.3f}. Largest change when hints are taken away: {worst}, {loss:+.3f}.\n{words}"
+    return f"Hints gain at most {gain:.3f} ({best}); an agent that loses them can lose {-loss:.3f} ({worst}).\n{words}"

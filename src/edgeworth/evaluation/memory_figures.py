@@ -60,7 +60,7 @@ def memory_finding(result: Row) -> str:
         if own is not None and general is not None:
             behind[partner] = own - general
     words = ", ".join(f"{share:.1%} ({partner})" for partner, share in of_belief.items())
-    told = [f"Of what the belief agent gets, agents that remember get {words}."] if of_belief else []
+    told = [f"Trained agents with memory earn {words} of what the belief agent earns."] if of_belief else []
     if behind:
         far = max(behind, key=lambda partner: behind[partner])
         told.append(f"One network for all partners is at most {max(behind[far], 0.0):.3f} behind the specialists.")

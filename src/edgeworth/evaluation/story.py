@@ -52,7 +52,7 @@ def listed(words: Sequence[str]) -> str:
 
 def cast_line(types: Sequence[str]) -> str:
     """Who is in the market."""
-    return f"In the room: {bidder_names(types, range(len(types)))}."
+    return f"The bidders: {bidder_names(types, range(len(types)))}."
 
 
 def headline(sale: SaleFacts) -> str:
@@ -151,7 +151,7 @@ def _rigging_sentences(sale: SaleFacts) -> Iterator[str]:
     if ring.silent:
         deal += f"; {bidder_names(types, ring.silent)} {_plural(ring.silent, 'keeps', 'keep')} silent"
     if abs(ring.advantage) > NEGLIGIBLE:
-        deal += f". By its books that is {abs(ring.advantage):.2f} {'better' if ring.advantage > 0.0 else 'worse'} than competing"
+        deal += f". By its own estimate that is {abs(ring.advantage):.2f} {'better' if ring.advantage > 0.0 else 'worse'} than competing"
     yield deal + "."
     idle = [seat for seat in ring.designees if not any(bid.seat == seat and bid.role == "designee" for bid in sale.bids)]
     if idle:

@@ -144,7 +144,7 @@ def study_finding(cells: Sequence[Row]) -> str:
     if not shares:
         return "Scores and learning curves."
     best, worst = max(shares, key=lambda name: shares[name]), min(shares, key=lambda name: shares[name])
-    return f"Of what the best blind plan earns, agents earn {shares[worst]:.1%} ({worst}) to {shares[best]:.1%} ({best})."
+    return f"Trained agents earn {shares[worst]:.1%} ({worst}) to {shares[best]:.1%} ({best}) of what the best blind plan earns."
 
 
 def _draw_cell_scores(axes: Any, cells: Sequence[Row]) -> None:

@@ -69,7 +69,7 @@ def bundled_player() -> DesignerPlayer:
 
 
 class Policy(Designer):
-    """Posts what a network that PPO trained favours: the bundled one, or that of `checkpoint` (a run folder or a file)."""
+    """Posts the mechanism that a network trained by PPO prefers: the bundled one, or that of `checkpoint` (a run folder or a file)."""
 
     def __init__(self, checkpoint: str | Path | None = None, player: DesignerPlayer | None = None) -> None:
         if player is None:

@@ -42,7 +42,7 @@ class NoHints:
 
 @dataclass(frozen=True)
 class RandomHints:
-    """Draws from the episode's own randomness, at an address that no other draw has, so a seed replays its hints."""
+    """Suggests a random legal move; the same seed gives the same hints."""
 
     counters: ClassVar[Mapping[str, int | str]] = {}
 

@@ -74,7 +74,7 @@ BOOKS: dict[tuple[str, int | None], PlanBook] = {}
 
 @dataclass(frozen=True)
 class Bayes:
-    """Plans every situation once; where counter-offers carry information, it follows them."""
+    """Suggests the best blind plan's move; where counter-offers say something of the partner's utilities, that of the belief agent."""
 
     offers: int | None = None
     """How many offers to make before AGREE; by default the best number."""
