@@ -652,21 +652,25 @@ def filled(text: str, place: str, table: str) -> str:
 
 def hint_scores_table(result: dict[str, Any], scenario: str) -> str:
     """Scores with every kind of hint in one game, learning speed, and scores without the hints."""
-    lines = ["| agent | share of maximum | over none | moves to 95 % | without hints | random hints |", "|---" * 6 + "|"]
+    heads = ["agent", "share of maximum", "below Bayes", "over none", "moves to 95 %", "without hints", "random hints"]
+    lines = [f"| {' | '.join([*heads, 'moves trained', 'CPU seconds'])} |", "|---" * 9 + "|"]
     for cell in result["cells"]:
         if cell["values"]["scenario"] != scenario:
             continue
         over, ratio, played = cell.get("over_baseline"), cell["reaching"]["ratio"], cell.get("played_with", {})
         cells = (
             _interval(cell["share_of_maximum"]),
+            f"{cell['below_bayes']['value']:.3f}",
             "–" if over is None else _interval(over),
             "–" if ratio is None else f"{ratio['value']:.2f}",
             *(_interval(played[hint]["share_of_maximum"]) if hint in played else "–" for hint in ("none", "random")),
+            f"{cell['moves']:,}",
+            f"{_mean_of(cell['seeds'], 'cpu_seconds'):.1f}",
         )
         words = ", ".join(value for axis, value in cell["values"].items() if axis != "scenario")
         lines.append(f"| {words} | " + " | ".join(cells) + " |")
     bayes = next(cell["yardsticks"]["bayes"] for cell in result["cells"] if cell["values"]["scenario"] == scenario)
-    return "\n".join([*lines, f"| blind Bayes plan | {bayes:.3f} | – | – | – | – |"])
+    return "\n".join([*lines, f"| blind Bayes plan | {bayes:.3f} |{' – |' * 7}"])
 
 
 def hint_costs_table(result: dict[str, Any]) -> str:

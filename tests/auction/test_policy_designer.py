@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +15,16 @@ from edgeworth.config import AuctionConfig
 from edgeworth.evaluation.designer_scores import designer_scores
 from edgeworth.evaluation.statistics import paired_difference
 from edgeworth.games.auction.action import check_rows
+from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import RECENT_STEPS, MarketView
 from edgeworth.games.auction.state import PROXIES, SCORES
+from edgeworth.games.auction.vocabulary import COALITION_POLICIES
 from edgeworth.training.market_practice import FIRST_SEED, VALIDATION_SEED
 from edgeworth.training.market_run import settings_of
 
 FACTS = json.loads(BUNDLED.with_suffix(".json").read_text(encoding="utf-8"))
 CARD = FACTS["card"]
+EVALUATION = json.loads(Path("results/designers.json").read_text(encoding="utf-8"))
 
 
 def test_the_checkpoint_is_small_and_its_card_says_how_it_came_about() -> None:
@@ -35,12 +39,25 @@ def test_it_was_trained_on_no_population_and_no_seed_that_it_is_measured_on() ->
     assert int(CARD["scores"]["evaluation_seeds"].split()[-1]) < FIRST_SEED < VALIDATION_SEED
 
 
-def test_it_meets_its_targets_on_its_card() -> None:
+def test_on_its_card_it_is_not_below_those_it_has_to_beat() -> None:
     populations = CARD["scores"]["populations"]
     stages, held_out = populations["stages"], populations["held_out"]
     assert CARD["scores"]["episodes"] == 1_000 and CARD["scores"]["n_agents"] == 8
-    assert stages["score"]["value"] >= 0.7025 and stages["score"]["value"] >= stages["adaptive"]["value"]
+    assert stages["score"]["value"] >= stages["adaptive"]["value"]
     assert held_out["score"]["value"] >= held_out["best_constant"]["value"]
+
+
+def test_the_bundled_network_is_the_one_in_the_evaluation_of_designers_and_meets_every_target_there() -> None:
+    rows = {row["designer"]: row for row in EVALUATION["populations"]["stages, n = 8"]}
+    assert rows["policy"]["score"]["value"] == pytest.approx(CARD["scores"]["populations"]["stages"]["score"]["value"], abs=1e-9)
+    assert rows["policy"]["g"]["value"] >= 0.65
+    assert [row["met"] for row in EVALUATION["targets"] if row["target"].startswith("policy")] == [True] * 3
+
+
+def test_it_never_allows_coalitions() -> None:
+    posted: list[Rows] = []
+    play(Policy(), AuctionConfig(stage="stages"), 200, seed=0, stepped=lambda step, rows: posted.append(rows["coalition_policy"]))
+    assert np.concatenate(posted).min() > COALITION_POLICIES.index("allow")
 
 
 def test_it_beats_the_best_constant_on_the_mixture_of_the_stages() -> None:
