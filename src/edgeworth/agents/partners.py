@@ -71,7 +71,7 @@ class FromCheckpoint(_Outside, PlaysNetwork):
 
 @dataclass(frozen=True)
 class HumanClone(_Outside):
-    """The bundled network cloned from people; its moves are drawn, since people are not all alike."""
+    """A network trained to imitate people; its moves are drawn at random from what it learnt."""
 
     sampled: bool = True
     """Draw moves with the network's probabilities, from the episode's own randomness; otherwise make the likeliest."""

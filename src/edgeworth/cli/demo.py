@@ -1,4 +1,4 @@
-"""`edgeworth demo`: an episode played and explained by the best blind plan, or by beliefs where counter-offers tell something."""
+"""`edgeworth demo`: an episode played and explained by the best blind plan, or by beliefs where counter-offers reveal something."""
 
 from __future__ import annotations
 

@@ -46,17 +46,17 @@ def bundled_checkpoint(name: str, folder: Path = CHECKPOINTS) -> Path:
 
 
 def human_clone(sampled: bool = True, hint: str | None = None) -> Learned:
-    """Does as people did; its moves are drawn, since people are not all alike."""
+    """A network trained to imitate people; its moves are drawn at random from what it learnt."""
     return Learned(bundled_checkpoint("human_clone"), sampled, hint)
 
 
 def self_play(sampled: bool = False, hint: str | None = None) -> Learned:
-    """Plays what it learnt against itself and its past selves."""
+    """A network trained against itself and its earlier versions."""
     return Learned(bundled_checkpoint("self_play"), sampled, hint)
 
 
 def generalist(sampled: bool = False, hint: str | None = None) -> Learned:
-    """Plays what it learnt against a population of partners; it remembers every offer."""
+    """A network trained against a population of partners, which remembers every offer."""
     return Learned(FOLDER / GENERALIST, sampled, hint)
 
 
@@ -107,7 +107,7 @@ def _labelled(name: str, options: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Bundled:
-    """Plays the expert for whatever game it is given."""
+    """The network trained for this game, or for the one most like it."""
 
     sampled: bool = False
     """Draw moves with the network's probabilities; otherwise make the likeliest."""

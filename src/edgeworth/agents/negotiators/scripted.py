@@ -29,7 +29,7 @@ def pools(batch: BargainingBatch) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Greedy:
-    """Always PROPOSE the whole pool for itself."""
+    """Always proposes the whole pool for itself."""
 
     knows_partner: ClassVar[bool] = False
 
@@ -39,7 +39,7 @@ class Greedy:
 
 @dataclass(frozen=True)
 class AgreeFirst:
-    """AGREE at the first chance; until the partner has offered, ask for everything."""
+    """Accepts the first offer; until there is one, asks for everything."""
 
     knows_partner: ClassVar[bool] = False
 
@@ -49,7 +49,7 @@ class AgreeFirst:
 
 @dataclass(frozen=True)
 class RandomLegal:
-    """An act uniform over the legal ones, each share uniform up to its cap, drawn from the episode's own randomness."""
+    """Makes random legal moves: an act uniform over the legal ones, each share uniform up to its cap."""
 
     knows_partner: ClassVar[bool] = False
 

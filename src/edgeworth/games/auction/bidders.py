@@ -56,7 +56,7 @@ class Shader(BidderProfile):
 
 @dataclass(frozen=True)
 class Colluder(BidderProfile):
-    """A born member of the bidding ring.
+    """A member of the bidding ring from the start.
 
     With another member present it bids as the ring decides. Alone, expelled, or when the ring competes, it shades like any learner. What
     the ring has lately earned per member is one more reason to come (Graham and Marshall 1987; Asker 2010 for a ring's books).

@@ -136,5 +136,5 @@ def check_threshold_partners(batch: BargainingBatch) -> None:
     if not np.isin(batch.partners["kind"], THRESHOLD_KINDS).all():
         raise InvalidOption(
             f"The exact bounds need a partner with acceptance thresholds (heuristic, walk_away, boulware, linear, conceder),"
-            f" not {batch.config.partner!r}; use best_response for it."
+            f" not {batch.config.partner!r}."
         )

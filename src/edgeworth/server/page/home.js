@@ -66,14 +66,14 @@ function beforehand({ sales }, place) {
   const { members, advantage } = sale.ring;
   const low = sale.bids.filter(({ amount }) => amount < 1.1 * sale.reserve);
   return [h("h2", {}, "A ring at work"),
-    h("p", {}, `${members.length === sale.types.length ? `All ${members.length}` : `${members.length} of ${sale.types.length}`} bidders have agreed beforehand who shall win. ${low.length} of them bid just above the reserve, though the lots are worth up to ${points(Math.max(...low.map(({ value }) => value)))} to them (lines). So ${prices(sale)} (bars).`),
-    h("p", {}, `The rules allow it, and by its own books the ring gains ${points(advantage)} on this sale. What if a cover bid (×) cost a fine, and all bids were published as proof?`)];
+    h("p", {}, `${members.length === sale.types.length ? `All ${members.length}` : `${members.length} of ${sale.types.length}`} bidders have agreed beforehand who wins. ${low.length} of them bid just above the reserve, though the lots are worth up to ${points(Math.max(...low.map(({ value }) => value)))} to them (lines). So ${prices(sale)} (bars).`),
+    h("p", {}, `The rules allow it, and by its own estimate the ring gains ${points(advantage)} on this sale. What if a cover bid (×) cost a fine, and all bids were published as proof?`)];
 }
 
 function afterwards(before, after, place) {
   const [once, now] = [before.sales[place], after.sales[place]];
   const { members, advantage } = now.ring;
-  const costs = advantage < 0 ? `By its own books rigging now costs the ring ${points(-advantage)} instead of bringing ${points(once.ring.advantage)}, because of the fines.` : "";
+  const costs = advantage < 0 ? `By its own estimate, rigging now costs the ring ${points(-advantage)} instead of bringing ${points(once.ring.advantage)}, because of the fines.` : "";
   return [h("h2", {}, "The ring breaks up"),
     h("p", {}, `${once.ring.members.length - members.length} of ${once.ring.members.length} members have left and bid for real (blue), so ${prices(now)}. ${costs}`)];
 }

@@ -34,7 +34,7 @@ function verdict({ reward, maximum, settings, analysis: { could_get: got } }) {
 }
 
 function left({ deal, improvement }) {
-  if (!improvement) return h("p", {}, "Nothing was left on the table: no division was better for you without hurting them.");
+  if (!improvement) return h("p", {}, "The deal is efficient: no division was better for you without hurting them.");
   const words = deal ? `Left on the table: with ${shareWords(improvement.share)} you would have had ${counted(improvement.mine - deal.mine, "point")} more, and they no fewer.`
     : `Left on the table: everything. A division with ${improvement.mine} points for you was possible.`;
   return h("p", {}, words);

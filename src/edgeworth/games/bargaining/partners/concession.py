@@ -120,7 +120,7 @@ class Conceder(TimeDependent):
 
 @dataclass(frozen=True)
 class TitForTat:
-    """Concedes every point that it is conceded."""
+    """Gives up as many points as the other side has given up to it."""
 
     floor: float = 0.4
     """Share of its maximum that it always asks for."""

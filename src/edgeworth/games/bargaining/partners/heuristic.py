@@ -89,7 +89,7 @@ def walk_away_reply(s: Record, r: Record, p: Record) -> tuple[Int, Int, Int, Int
 
 @dataclass(frozen=True)
 class Heuristic:
-    """Two thresholds and a fixed counter-offer."""
+    """Accepts an offer that is worth enough to it, a little less when you insist; else makes a fixed counter-offer."""
 
     accept: float = 0.55
     """Least share of its maximum that it accepts."""
@@ -116,7 +116,7 @@ class Heuristic:
 
 @dataclass(frozen=True)
 class WalkAway(Heuristic):
-    """The heuristic partner with bounded patience."""
+    """Plays like the heuristic partner, but walks away after some refusals."""
 
     patience: int = 1
     """How many of the agent's moves it refuses before it leaves at the next refusal."""

@@ -50,7 +50,7 @@ def partner_of(name: str, options: Mapping[str, object], label: str | None = Non
 
 @dataclass(frozen=True)
 class Population:
-    """Partners by name, with weights.
+    """Draws one of several partners for every episode.
 
     Instead of a weight, a member may have options: `{"weight": 2.0, "floor": 0.3}`; with `"partner": NAME` among them the key is just a
     label, so that one kind can appear twice.

@@ -59,7 +59,7 @@ def random_reply(s: Record) -> tuple[Int, Int, Int, Int]:
 
 @dataclass(frozen=True)
 class Random:
-    """Uniform over legal moves."""
+    """Makes random legal moves."""
 
     def programs(self, config: BargainingConfig) -> NDArray[np.void]:
         return program(config, RANDOM, accept=lambda turn: 0.0)
