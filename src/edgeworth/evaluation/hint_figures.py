@@ -8,6 +8,7 @@ from typing import Any
 
 from edgeworth.evaluation.figures import ACCENT, DOTTED, GREEN, INK, LIGHT, RUST, band, caption, legend_below, name_rows, panels, point
 from edgeworth.evaluation.statistics import Estimate, counted
+from edgeworth.evaluation.study import extent_text
 
 Row = dict[str, Any]
 
@@ -200,7 +201,7 @@ def hint_scores_finding(result: Row) -> str:
     cells = result["cells"]
     gains = [(c["over_baseline"]["value"], c["name"]) for c in cells if c.get("over_baseline")]
     losses = [(c["played_with"]["none"]["over_own_hints"]["value"], c["name"]) for c in cells if "none" in c.get("played_with", {})]
-    words = f"95 % intervals over {counted(len(result['training_seeds']), 'seed')}, {result['episodes']:,} episodes each."
+    words = f"95 % intervals over {counted(len(result['training_seeds']), 'seed')}, {extent_text(result)}."
     if not gains or not losses:
         return words
     (gain, best), (loss, worst) = max(gains), min(losses)
