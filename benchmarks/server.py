@@ -41,7 +41,7 @@ KINDS: dict[str, type[Session]] = {"http": HttpSession, "ws": SocketSession}
 NAMES = {"ours": "Edgeworth, durable", "echo": "OpenEnv echo", "power": "Edgeworth, on the disk"}
 """Contenders; the last is ours with `--durability power`."""
 TARGETS = {"http": 0.8, "ws": 0.5}
-"""Steps a second over those of the echo."""
+"""Steps a second over those of the echo, with the most sessions of `SIZES`; with fewer the ratio is only reported."""
 WARM_UP_SECONDS = 0.5
 LONG = 1_000
 """Steps of an episode; the longest there is over the wire."""
@@ -158,7 +158,12 @@ def summarised(name: str, rounds: list[dict[str, float]]) -> dict[str, Any]:
 
 def label(who: str, way: str, size: int) -> str:
     """A contender in words."""
-    return f"{NAMES[who]}, {WORDS[way]}, {size} session{'s' if size > 1 else ''}"
+    return f"{NAMES[who]}, {WORDS[way]}, {sessions(size)}"
+
+
+def sessions(size: int) -> str:
+    """So many sessions, in words."""
+    return f"{size} session{'s' if size > 1 else ''}"
 
 
 def targets(turns: dict[str, list[dict[str, float]]], sizes: Sequence[int]) -> list[dict[str, Any]]:
@@ -168,7 +173,8 @@ def targets(turns: dict[str, list[dict[str, float]]], sizes: Sequence[int]) -> l
         for size in sizes:
             pairs = zip(turns[f"ours_{way}_{size}"], turns[f"echo_{way}_{size}"], strict=True)
             ratios = [ours["rate"] / echo["rate"] for ours, echo in pairs]
-            rows.append(target(f"{words}, {size} sessions, ours / OpenEnv echo", ratios, ">=", TARGETS[way], ""))
+            wanted = TARGETS[way] if size == SIZES[-1] else None
+            rows.append(target(f"{words}, {sessions(size)}, ours / OpenEnv echo", ratios, ">=", wanted, ""))
     most = max(sizes)
     refused = [turn["problems"] for way in WORDS for turn in turns[f"ours_{way}_{most}"]]
     rows.append(target(f"{most} sessions held, steps refused or failed", refused, "<=", 0.0, ""))

@@ -167,6 +167,16 @@ def responsiveness_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def sweep_table(result: dict[str, Any]) -> str:
+    """How long steps take while idle sessions expire and while none do."""
+    head = f"| {result['players']} sessions over HTTP, while | p50 ms | p99 ms | p99.9 ms | longest of all, ms | over 50 ms | steps |"
+    lines = [head, "|---|---|---|---|---|---|---|"]
+    for entry in result["turns"].values():
+        times = " | ".join(f"{entry[name]['median']:.3g}" for name in ("p50", "p99", "p999"))
+        lines.append(f"| {entry['label']} | {times} | {max(entry['longest']['values']):.3g} | {entry['over_50_ms']} | {entry['steps']:,} |")
+    return "\n".join(lines)
+
+
 def soak_table(*results: dict[str, Any]) -> str:
     """Kills, steps and recovery times of several soak tests, side by side."""
 
@@ -721,6 +731,7 @@ def tables() -> dict[Path, dict[str, str]]:
     yardstick, designers, hints = _load("yardstick_bargaining.json"), _load("yardstick_auction.json"), _load("hints_measure.json")
     env, market, train, gpu = (_load(f"bench_{name}.json") for name in ("env", "market", "train", "gpu"))
     models, server, policy = _load("bench_llm.json"), _load("bench_server.json"), _load("policy_designer.json")
+    sweep = _load("bench_sweep.json")
     negotiators, pocket, parsing = _load("negotiators.json"), _load("pocket.json"), _load("parsing.json")
     first_readings = [_load(f"parsing_{name}.json")["labelled"] for name in ("sentences_before", "fresh_4", "fresh_5", "fresh_6")]
     sentences_before = {name: found for part in first_readings for name, found in part.items()}
@@ -761,6 +772,8 @@ def tables() -> dict[Path, dict[str, str]]:
             "server rates": server_table(server),
             "server targets": targets_table(server),
             "responsiveness": responsiveness_table(server),
+            "sweep": sweep_table(sweep),
+            "sweep targets": targets_table(sweep),
             "soak": soak_table(*(_load(path.name) for path in sorted((ROOT / "results").glob("soak*.json")))),
         },
         AUCTION: {

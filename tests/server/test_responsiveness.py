@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from benchmarks import responsiveness
+from benchmarks import responsiveness, sweep
 from benchmarks.server import script
 from stub_model import Stub
 
@@ -56,3 +56,14 @@ def test_without_a_model_the_result_says_why(tmp_path: Path, monkeypatch: pytest
     found = measured(tmp_path, monkeypatch, missing=True)
     assert "There is no such model" in found["not_measured"] and responsiveness.targets(found) == []
     assert f"not measured: {found['not_measured']}" in tables().responsiveness_table({"responsiveness": found})
+
+
+def test_steps_are_timed_while_sessions_expire_and_while_none_do() -> None:
+    found = sweep.run(sessions=8, rounds=2, seed=0)
+    assert found["sessions_expired"] == 8 and not found["problems"] and not found["server_failures"]
+    for entry in found["turns"].values():
+        assert entry["steps"] > 10 and 0.0 < entry["p50"]["median"] <= entry["p999"]["median"] <= entry["longest"]["median"]
+    longest, quiet, difference = found["targets"]
+    assert (longest["target"], quiet["target"], difference["target"]) == (50.0, None, None)
+    assert longest["values"] == [max(found["turns"]["sweep"]["longest"]["values"])]
+    assert "| sessions expire |" in tables().sweep_table(found)

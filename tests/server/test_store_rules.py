@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from edgeworth.errors import InvalidOption
-from edgeworth.server.database import BUSY_SECONDS, PAGES_BETWEEN_CHECKPOINTS, for_postgresql
+from edgeworth.server.database import BUSY_SECONDS, LONG_LOG, for_postgresql
 from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.refusals import Refused
 from edgeworth.server.store import Before, Store, Stored
@@ -246,9 +246,9 @@ def test_statements_are_spelt_for_the_driver_of_postgresql() -> None:
 
 
 def filled_log(store: Store, name: str) -> None:
-    """More pages in SQLite's log than it may have before it is copied whole."""
+    """So many pages in SQLite's log that it is copied whole."""
     with store.database.writing() as cursor:
-        cursor.execute(f"CREATE TABLE {name} AS SELECT zeroblob({5_000 * PAGES_BETWEEN_CHECKPOINTS}) AS filling")
+        cursor.execute(f"CREATE TABLE {name} AS SELECT zeroblob({5_000 * LONG_LOG}) AS filling")
 
 
 def pages_in_log(store: Store) -> int:

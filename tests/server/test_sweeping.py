@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -20,7 +22,7 @@ from edgeworth.server.monitoring import METRICS_FOLDER
 from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.sessions import SWEEP_PAUSE_SECONDS, Sessions
 from edgeworth.server.settings import SessionLimits
-from edgeworth.server.store import Before, Store
+from edgeworth.server.store import Store
 from running_servers import MECHANISM, client_of, settings_in
 
 
@@ -68,15 +70,17 @@ def test_requests_are_served_between_the_sessions_that_a_sweep_deletes(tmp_path:
     store.close()
 
 
-def test_a_deletion_that_takes_long_keeps_no_request_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_is_read_slowly_before_it_is_deleted_keeps_no_request_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store, stepped = filled(tmp_path, 1, 1), threading.Event()
-    sessions, expire = Sessions(store), store.expire
+    sessions, read_ahead = Sessions(store), store.read_ahead
 
-    def slowly(generation: str, before: Before) -> bool:
+    def slowly(generation: str) -> None:
         assert stepped.wait(20.0)
-        return expire(generation, before)
+        read_ahead(generation)
 
-    monkeypatch.setattr(store, "expire", slowly)
+    monkeypatch.setattr(store, "read_ahead", slowly)
 
     async def play() -> int:
         await sessions.open("local", "auction", {}, 1, "busy")
@@ -87,6 +91,25 @@ def test_a_deletion_that_takes_long_keeps_no_request_waiting(tmp_path: Path, mon
         return await sweep
 
     assert asyncio.run(play()) == 1
+    store.close()
+
+
+def test_no_part_of_a_sweep_occupies_the_event_loop_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, taken = filled(tmp_path, 20, 1_000), []
+    sessions = Sessions(store)
+
+    def timed(part: Callable[..., bool]) -> Callable[..., bool]:
+        def run(*values: Any) -> bool:
+            began, more = time.thread_time(), part(*values)
+            taken.append(time.thread_time() - began)
+            return more
+
+        return run
+
+    monkeypatch.setattr(store, "expire", timed(store.expire))
+    monkeypatch.setattr(store.database, "give_pages_back", timed(store.database.give_pages_back))
+    assert asyncio.run(sessions.expire()) == 20
+    assert len(taken) > 60 and max(taken) < 0.025, "processor time of a part, in seconds; 50 ms were promised for all of it"
     store.close()
 
 

@@ -26,15 +26,17 @@ from edgeworth.server.refusals import Refused
 
 BUSY_SECONDS = 10
 """How long a thread waits for another process that is writing to the same SQLite file."""
-LOOP_SECONDS = 0.005
-"""How long an event loop does, which serves everybody else; then a thread has to wait in its place."""
+LOOP_SECONDS = 0.0
+"""An event loop, which serves everybody else, does not wait; a thread has to in its place."""
 CONNECT_SECONDS = 10
 PAGES_BETWEEN_CHECKPOINTS = 4_000
 """SQLite's log may grow to 16 MB before a thread copies it into the file, which waits for the disk."""
-PAGES_ON_LOOP = 4 * PAGES_BETWEEN_CHECKPOINTS
-"""How long it may be before an event loop does so, where no thread has."""
-PAGES_AT_ONCE = 256
-"""Free pages that are given back in one transaction: a megabyte, which takes a few milliseconds."""
+LONG_LOG = 4 * PAGES_BETWEEN_CHECKPOINTS
+"""How long it may become where steps come so fast that a thread never copies all of it; then writers wait until it has."""
+PAGES_ON_LOOP = 2 * LONG_LOG
+"""How long it may be before an event loop copies it, where no thread has."""
+PAGES_AT_ONCE = 64
+"""Free pages that are given back in one transaction, which takes half a millisecond."""
 INCREMENTAL = 2
 """SQLite's number for files that can give pages back without being rebuilt."""
 BACKENDS = ("sqlite", "postgresql")
@@ -154,15 +156,12 @@ class Database:
         return free > PAGES_AT_ONCE
 
     def copy_log(self) -> None:
-        """Copy SQLite's log into its file, for a thread: this waits for the disk, and nobody who writes waits for it.
-
-        Where steps come so fast that the log is never copied whole, and would grow, its rest is copied while nobody writes.
-        """
+        """Copy SQLite's log into its file, for a thread: this waits for the disk, and nobody who writes waits for it unless it is long."""
         if self.server:
             return
         with self._cursor(self._on_loop) as cursor:  # not with the patience of other threads: who waits for readers keeps writers out
             (_, pages, _) = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            if pages > PAGES_BETWEEN_CHECKPOINTS:
+            if pages > LONG_LOG:
                 cursor.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
 
     def close(self) -> None:

@@ -50,6 +50,7 @@ INSERT = (
 COUNT = "SELECT (SELECT COUNT(*) FROM edgeworth_openings), (SELECT COUNT(*) FROM edgeworth_openings WHERE owner = :owner)"
 FORGET = "DELETE FROM edgeworth_openings WHERE generation = :generation"
 FORGET_LOG = "DELETE FROM edgeworth_log WHERE generation = :generation"
+READ_AHEAD = "SELECT SUM(LENGTH(action)) FROM edgeworth_log WHERE generation = :generation"
 LIMIT = "CASE WHEN named THEN :before ELSE :unnamed_before END"
 IDLE = f"SELECT owner, id, generation FROM edgeworth_openings WHERE created < {LIMIT} AND {TOUCHED} < {LIMIT} LIMIT 1000"
 TAKE = "SELECT 1 FROM edgeworth_openings WHERE generation = :generation FOR UPDATE"
@@ -206,14 +207,16 @@ class Store:
         """Owners, names and generations of idle sessions; at most a thousand."""
         return [(owner, name, generation) for owner, name, generation in self.database.rows(IDLE, before._asdict())]
 
+    def read_ahead(self, generation: str) -> None:
+        """Read a log that will be deleted, so that nobody has to wait for the disk while it is."""
+        self.database.row(READ_AHEAD, {"generation": generation})
+
     def expire(self, generation: str, before: Before) -> bool:
-        """Delete a session, unless it has been touched since, and give its space back."""
+        """Delete a session, unless it has been touched since."""
         with self.database.writing() as cursor:
             if not self.local:
                 cursor.execute(TAKE, {"generation": generation})
-            gone = _forget(cursor, generation, before)
-        self.database.give_pages_back()
-        return gone
+            return _forget(cursor, generation, before)
 
     def check(self) -> None:
         """Open, step and delete a session in one transaction; refused, with the reason, where the store cannot take that."""
