@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from edgeworth.evaluation.episodes import Episodes
-from edgeworth.evaluation.self_play_report import GAMES, KINDS, Measured, Plan, cell_of, differences, play_with_itself, response_cell
+from edgeworth.evaluation.self_play_report import (
+    GAMES,
+    KINDS,
+    Measured,
+    Plan,
+    _over,
+    cell_of,
+    differences,
+    play_with_itself,
+    response_cell,
+)
 from edgeworth.evaluation.study import game_of_cell
 from edgeworth.games.bargaining.vocabulary import AGENT_AGREED, TIMED_OUT
 
@@ -59,3 +69,11 @@ def test_both_kinds_play_the_same_game_and_differ_in_the_pool_alone() -> None:
 def test_a_best_response_meets_the_frozen_agent_alone() -> None:
     met = response_cell("pool", "short", Path("runs/agent"), Plan()).settings(0).self_play
     assert met is not None and (met.members, met.latest, met.past_selves, met.likeliest) == (("runs/agent",), 0.0, 0, True)
+
+
+def test_the_interval_of_a_rate_is_cut_to_what_a_rate_can_be_and_an_unknown_one_stays_unknown() -> None:
+    seeds = [{"value": 0.99}, {"value": 1.0}, {"value": 0.97}]
+    wide, cut = _over(seeds, rate=False), _over(seeds, rate=True)
+    assert wide is not None and cut is not None and wide["high"] > 1.0 == cut["high"] and wide["low"] == cut["low"]
+    assert _over(seeds[:1], rate=True) == {"value": 0.99, "low": None, "high": None, "n": 1}
+    assert _over([*seeds, None]) is None

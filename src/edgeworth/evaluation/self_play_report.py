@@ -26,7 +26,7 @@ from edgeworth.errors import RunStopped
 from edgeworth.evaluation.episodes import Episodes, Player, consecutive, opened, play_pair, play_seeds
 from edgeworth.evaluation.exploitability import LONGEST, both_roles, exact_gains, last_offer_share, trained_gains
 from edgeworth.evaluation.negotiators import play_measures
-from edgeworth.evaluation.statistics import Estimate, as_json, over_seeds, ratio
+from edgeworth.evaluation.statistics import Estimate, as_json, over_seeds, ratio, within_one
 from edgeworth.evaluation.study import Study, checkpoint_of, game_of_cell, run_folder, run_name, train_all, training_facts
 from edgeworth.evaluation.study_cells import Cell
 from edgeworth.evaluation.study_report import write_network
@@ -57,7 +57,8 @@ LAST_OFFERS = 2_000
 """Most contexts for which the last offer's value is computed."""
 EXPERT, EXPERTS_GAME = "expert", "classic"
 """The reference, and the game in which it was trained."""
-WITH_ITSELF = ("share_of_maximum", "opener_share", "responder_share", "deal_rate", "pareto_rate", "nash_ratio", "length")
+RATES = ("share_of_maximum", "opener_share", "responder_share", "deal_rate", "pareto_rate", "nash_ratio")
+WITH_ITSELF = (*RATES, "length")
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ def summary(plan: Plan, cell: Cell, runs: Path, agents: Sequence[Measured]) -> d
     """One kind of self-play in one game: means over seeds, and every seed."""
     names = (*WITH_ITSELF, "exploitability_trained", "exploitability_exact")
     return {
-        **{name: _over([one.row[name] for one in agents]) for name in names},
+        **{name: _over([one.row[name] for one in agents], rate=name in RATES) for name in names},
         "against": {name: _over([one.row["against"][name] for one in agents]) for name in agents[0].against},
         "settings": {"config": CONFIG, "change": dict(cell.change), "moves": cell.settings(0, plan.steps).num_train_steps},
         "seeds": [
@@ -236,10 +237,12 @@ def differences(pool: Sequence[Measured], naive: Sequence[Measured]) -> dict[str
     return {"against": gained, **less}
 
 
-def _over(numbers: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+def _over(numbers: Sequence[dict[str, Any] | None], rate: bool = True) -> dict[str, Any] | None:
     """The mean over seeds of a number that every one of them has."""
     known = [number["value"] for number in numbers if number is not None]
-    return over_seeds(known).as_dict() if len(known) == len(numbers) else None
+    if len(known) < len(numbers):
+        return None
+    return (within_one(over_seeds(known)) if rate else over_seeds(known)).as_dict()
 
 
 def run_report(plan: Plan, runs: Path, run: Executor = HERE, progress: Progress = silent) -> dict[str, Any]:

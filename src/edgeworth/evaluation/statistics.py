@@ -113,8 +113,9 @@ def over_seeds(values: Sequence[float]) -> Estimate:
 
 
 def within_one(share: Estimate) -> Estimate:
-    """A rate whose interval is cut to what a rate can be."""
-    return Estimate(share.value, max(0.0, share.low), min(1.0, share.high), share.n)
+    """A rate whose interval is cut to what a rate can be; an unknown one stays unknown."""
+    low, high = np.clip((share.low, share.high), 0.0, 1.0)
+    return Estimate(share.value, float(low), float(high), share.n)
 
 
 def resampled_sums(values: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
