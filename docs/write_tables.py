@@ -38,7 +38,7 @@ def yardstick_table(result: dict[str, Any]) -> str:
 
 
 def partners_table(result: dict[str, Any]) -> str:
-    """The scale with partners whose counter-offers tell something: bounds, the belief agent and others, by scenario and partner."""
+    """The scale with partners whose counter-offers reveal something: bounds, the belief agent and others, by scenario and partner."""
     agents = [row["agent"] for row in result["games"][0]["rows"]]
     labels = {row["agent"]: row["label"] for row in result["games"][0]["rows"]}
     names = [f"`{game['scenario']}`, {game['partner']}" for game in result["games"]]

@@ -1,4 +1,4 @@
-"""The scale of a game whose partner's counter-offers tell something: bounds from both sides on the best blind agent.
+"""The scale of a game whose partner's counter-offers reveal something: bounds from both sides on the best blind agent.
 
 Every own side meets all partners that are possible, so the only sampling is that of own sides, and there is none where all are played. The
 value of the belief agent, as it is played, is a lower bound on the best blind agent; the two relaxations of

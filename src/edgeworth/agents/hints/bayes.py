@@ -5,7 +5,7 @@ place in it, counting its own moves; after the last, AGREE or, where no deal is 
 has followed the plan so far. The confidence of an offer is the probability that the partner accepts it, given that it refused the earlier
 offers of the plan; AGREE and DISAGREE end the negotiation for certain, confidence 1.
 
-Where the partner's counter-offers tell something, no plan is fixed in advance: the hint is the move of the lookahead over beliefs
+Where the partner's counter-offers reveal something, no plan is fixed in advance: the hint is the move of the lookahead over beliefs
 (`games/bargaining/belief_search.py`) after the moves that were really made.
 """
 

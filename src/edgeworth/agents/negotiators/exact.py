@@ -1,6 +1,6 @@
 """Computed negotiators: the best blind agent and the best response, the two ends of every table.
 
-`bayes` makes the offers of the best blind plan in turn, then AGREEs. Where counter-offers tell something about the partner, it adapts: it
+`bayes` makes the offers of the best blind plan in turn, then AGREEs. Where counter-offers reveal something about the partner, it adapts: it
 keeps the partners that explain what was heard and looks ahead (`games/bargaining/belief_search.py`). `oracle` knows the partner's utilities
 and plays the exact best response; it needs a single partner, not a population. Both solve each situation once.
 """
@@ -42,7 +42,7 @@ class _Exact:
 
 @dataclass(frozen=True)
 class Bayes(_Exact):
-    """Plans from the pool, its own utilities and who opened; adapts where counter-offers tell something."""
+    """Plans from the pool, its own utilities and who opened; adapts where counter-offers reveal something."""
 
     offers: int | None = None
     """How many offers to make before AGREE; as many as serve best by default."""

@@ -1,4 +1,4 @@
-"""What no blind agent can exceed against partners whose counter-offers tell something: two relaxations of the belief problem.
+"""Upper bounds on a blind agent against partners whose counter-offers reveal something: two relaxations of the belief problem.
 
 *Told the partner*: the agent knows whom it faces. *Told the replies*: it knows in advance which counter-offers it will hear, where these
 do not depend on its own offers, and nothing else; what remains are the partners that make them, and a list of offers (`docs/beliefs.md` has

@@ -1,4 +1,4 @@
-"""What to do next against partners whose counter-offers tell something: a lookahead over beliefs.
+"""What to do next against partners whose counter-offers reveal something: a lookahead over beliefs.
 
 A belief is the set of members that explain what was heard, with their weights and memories. An offer ends the negotiation with those who
 accept it; the others counter, and members with the same counter-offer stay together. `best_move` compares AGREE, no deal, and every offer:

@@ -137,7 +137,7 @@ def acceptance_chances(plan: Plan, context: Context, batch: BargainingBatch) -> 
 
 
 def check_silent_partner(batch: BargainingBatch) -> None:
-    """Refuse partners whose counter-offers tell something about their utilities: a plan fixed in advance would not be optimal."""
+    """Refuse partners whose counter-offers reveal something about their utilities: a plan fixed in advance would not be optimal."""
     check_threshold_partners(batch)
     row = batch.partners[0]
     if row["kind"] == WALK_AWAY and batch.config.disagree == "passes":
