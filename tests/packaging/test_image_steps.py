@@ -158,6 +158,15 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+@pytest.mark.parametrize("file", sorted((ROOT / "docker").glob("requirements*.txt")), ids=lambda file: file.stem)
+def test_every_version_in_the_image_is_exact_and_has_its_hashes_except_torch(file: Path) -> None:
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    hashes = "" if file.stem == "requirements-torch" else r"( --hash=sha256:[0-9a-f]{64})+"
+    assert lines and [line for line in lines if not re.fullmatch(rf"[a-z0-9.-]+==[0-9][^ ]*{hashes}", line)] == []
+    installs = [step for word, rest in INSTRUCTIONS if word == "RUN" for step in rest.split("&&") if f"-r docker/{file.name}" in step]
+    assert len(installs) == 1 and ("--require-hashes" in installs[0]) == bool(hashes) and "--no-deps" in installs[0]
+
+
 @pytest.mark.slow
 def test_the_image_s_server_becomes_healthy_as_a_user_without_rights_and_stops_when_told(image: Image) -> None:
     port = free_port()
