@@ -5,5 +5,5 @@ import sys
 from edgeworth.cli import main
 
 if __name__ == "__main__":
-    sys.argv[1:1] = ["designer", "inference"]
+    sys.argv[:1] = ["edgeworth", "designer", "inference"]
     main()

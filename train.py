@@ -5,5 +5,5 @@ import sys
 from edgeworth.cli import main
 
 if __name__ == "__main__":
-    sys.argv.insert(1, "train")
+    sys.argv[:1] = ["edgeworth", "train"]
     main()

@@ -21,6 +21,7 @@ from edgeworth.config import config_folder, found_config, load_yaml
 from edgeworth.errors import DataError
 
 Called = Callable[..., Any]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_version_is_shown(called: Called) -> None:
@@ -46,9 +47,20 @@ def test_settings_that_are_not_there_are_answered_with_those_that_are() -> None:
         load_yaml(Path("nowhere.yaml"))
 
 
-def test_the_file_of_a_scenario_is_no_training(called: Called) -> None:
-    run = called("train", "--config", "configs/scenarios/one_shot.yaml")
-    assert run.status == 2 and "name it with --scenario configs/scenarios/one_shot.yaml instead" in " ".join(run.err.split())
+@pytest.mark.parametrize("scenario", ["configs/scenarios/one_shot.yaml", "one_shot"])
+def test_a_scenario_is_no_training(called: Called, scenario: str) -> None:
+    run = called("train", "--config", scenario)
+    assert run.status == 2 and f"name it with --scenario {scenario} instead" in " ".join(run.err.split())
+
+
+@pytest.mark.parametrize(("script", "command"), [("train.py", "train"), ("inference.py", "designer inference")])
+def test_the_scripts_of_the_checkout_name_the_command_that_they_are(script: str, command: str) -> None:
+    run = subprocess.run([sys.executable, str(ROOT / script), "--help"], capture_output=True, text=True, check=True)
+    assert f"Usage: edgeworth {command} [OPTIONS]" in run.stdout
+
+
+def test_an_unknown_mechanism_is_answered_with_names_and_the_way_to_a_file(called: Called) -> None:
+    assert "or the path of a JSON file. Did you mean 'mixed'?" in called("market", "--mechanism", "mixd").err
 
 
 def test_a_pool_that_was_left_out_is_called_missing(called: Called) -> None:

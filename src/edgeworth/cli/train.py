@@ -12,7 +12,7 @@ import typer
 
 from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, say
 from edgeworth.cli.options import AsJson, Partner, changed
-from edgeworth.config import BargainingConfig, load_yaml
+from edgeworth.config import BargainingConfig, found_config, load_yaml, scenario_names
 from edgeworth.errors import InvalidOption
 from edgeworth.progress import Progress
 from edgeworth.runlog import STEP, Line, checked_run, last_checkpoint, read_config, refuse_existing
@@ -110,8 +110,9 @@ def _folder_and_settings(config: Path | None, changes: dict[str, Any], out_folde
 def _settings(config: Path | None, changes: Mapping[str, Any]) -> TrainSettings:
     """The settings of a file, which must not be one of a scenario, and of the flags."""
     ours, games = ({entry.name for entry in fields(kind)} for kind in (TrainSettings, BargainingConfig))
-    given = {} if config is None else load_yaml(config)
-    if given and given.keys() <= games - ours:
+    scenario = config is not None and not found_config(config).exists() and config.stem in scenario_names()
+    given = {} if config is None or scenario else load_yaml(config)
+    if scenario or (given and given.keys() <= games - ours):
         raise InvalidOption(f"{config} holds options of a game, not settings of a training; name it with --scenario {config} instead.")
     return practical(load_settings(config, changes))
 

@@ -111,7 +111,7 @@ def find_mechanism(name: str, n_agents: int = USUAL_BIDDERS) -> tuple[DaedalusAc
         return read_mechanism(Path(name)), ()
     bundled = bundled_file(mechanism_folder(), name, n_agents) if name in mechanism_names() else None
     if bundled is None:
-        raise UnknownName("mechanism", name, mechanism_names())
+        raise UnknownName("mechanism", name, mechanism_names(), "the path of a JSON file")
     return read_mechanism(bundled.path), bundled.notes
 
 
@@ -126,5 +126,5 @@ def find_schedule(name: str, n_agents: int) -> tuple[list[DaedalusAction], tuple
         return read_mechanisms(Path(name)), ()
     bundled = bundled_file(schedule_folder(), bundled_name(name), n_agents)
     if bundled is None:
-        raise UnknownName("schedule", name, bundled_names(schedule_folder()))
+        raise UnknownName("schedule", name, bundled_names(schedule_folder()), "the path of a JSON file")
     return read_mechanisms(bundled.path), bundled.notes
