@@ -6,13 +6,18 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
+from edgeworth.cli import app
 from edgeworth.llm.huggingface import Pocket
 from edgeworth.training.pocket_folder import read_card
 
@@ -150,3 +155,31 @@ def test_every_step_of_the_six_walks_exists_and_is_used_by_an_earlier_file_of_it
             called = name.split(".")[-1]
             assert number == 0 or re.search(rf"\b{called}\b", earlier), f"no earlier file of the walk uses {name}"
             earlier += text
+
+
+def commands_in_pages() -> list[tuple[str, str]]:
+    """Every command in a block or between backticks, by page; not those with a part left out."""
+    pages = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    found = []
+    for page in sorted(set(pages) - {ROOT / "docs" / "cli.md"}):
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        lines = [re.split(r" +# | && ", line)[0] for line in re.findall(r"^(?:\$ )?(edgeworth .*)$", text, re.M)]
+        named = re.findall(r"`(edgeworth [^`]*)`", text)
+        found += [(page.name, " ".join(line.split())) for line in (*lines, *named) if not {"…", "|", "–"} & set(line)]
+    return found
+
+
+def test_the_commands_of_the_pages_exist_with_their_options() -> None:
+    read = 0
+    for page, line in commands_in_pages():
+        command: Any = typer.main.get_command(app)
+        words, path = shlex.split(line)[1:], list[str]()
+        while isinstance(command, TyperGroup) and words and not words[0].startswith("-"):
+            with command.make_context("edgeworth", list(words), resilient_parsing=True) as context:
+                name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
+                path.append(str(name))
+        assert path, f"{page}: {line}"
+        if words and not isinstance(command, TyperGroup) and not (words[-1].startswith("--") and len(words) == 1):
+            command.make_context(" ".join(path), words).close()  # an unknown option is an error
+            read += 1
+    assert read > 60
