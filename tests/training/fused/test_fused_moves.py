@@ -141,13 +141,14 @@ def test_a_forced_choice_has_log_probability_zero() -> None:
 
 
 @pytest.mark.parametrize("minibatch", [64, 48, 256])
-def test_the_first_ratios_are_exactly_one(minibatch: int) -> None:
+def test_the_first_ratios_are_one(minibatch: int) -> None:
+    """Up to a few roundings: the linear algebra library may sum a product of another size in another order, on some processors."""
     config = BargainingConfig()
     settings = PPOSettings(learning_rate=1e-30, minibatch=minibatch, epochs=1)
     learner = FusedLearner(config, settings, shape_of(config, settings), 3)
     learner.iterate()  # parameters do not move, so every minibatch is a first one
     ratios = learner._work.samples.ratios[: minibatch % 128 or 128]
-    assert (ratios == 1.0).all()
+    assert np.abs(ratios - 1.0).max() <= 16 * np.finfo(np.float32).eps
     assert learner._sums[6] == 0.0  # KL, over all minibatches
 
 
