@@ -214,6 +214,10 @@ def soak_table(*results: dict[str, Any]) -> str:
                 "", lambda each: f"{each['seconds']:,.0f} seconds, {each['workers']} worker{'s' * (each['workers'] > 1)}, {each['store']}"
             ),
             "|---" * (len(results) + 1) + "|",
+            line(
+                "load average of the last five minutes, its own included",
+                lambda each: f"{each['machine']['load_average'][1]:.1f} on {each['machine']['cores']} cores",
+            ),
             line("sessions at a time", lambda each: each["sessions"]),
             line("kills", counted("kills")),
             line("restarts", counted("restarts")),
