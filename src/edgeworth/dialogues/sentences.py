@@ -28,7 +28,7 @@ SPLITS: dict[Act, dict[Tone, tuple[str, ...]]] = {
         "plain": ("I would like {mine}. You can have {theirs}.", "How about this: {split}.", "I'll take {mine}, and you take {theirs}."),
         "friendly": (
             "I'd love to have {mine}, and you can have {theirs}.",
-            "Let's both be happy: {split}.",
+            "Here is an idea: {split}.",
             "May I have {mine}? You get {theirs}.",
         ),
         "firm": ("I want {mine}. You get {theirs}.", "Here is my offer: {split}.", "I need {mine}, and you get {theirs}."),
@@ -154,6 +154,6 @@ def _filled(wording: str, share: Triple | None, pool: Triple) -> str | None:
     mine, theirs = units_said(share, pool), units_said(rest, pool)
     if "{split}" not in wording and not (mine and theirs):
         return None
-    split = f"I get {mine} and you get {theirs}" if mine and theirs else f"I get {mine}" if mine else f"you get {theirs}"
+    split = f"I get {mine}, and you get {theirs}" if mine and theirs else f"I get {mine}" if mine else f"you get {theirs}"
     text = wording.format(mine=mine, theirs=theirs, split=split)
     return text.lower() if wording[0].islower() else text[0].upper() + text[1:]
