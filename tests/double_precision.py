@@ -55,7 +55,7 @@ def make_parameters(shape: PolicyShape, seed: int) -> NDArray[np.float32]:
 def outlook(vector: torch.Tensor, situations: Situations) -> tuple[list[torch.Tensor], torch.Tensor]:
     """Log-probabilities of the four heads, and values."""
     shape, begin, size = situations.shape, 0, situations.size
-    hidden = torch.tensor(situations.buffer.features[:size], dtype=torch.float64)
+    inputs = hidden = torch.tensor(situations.buffer.features[:size], dtype=torch.float64)
     tensors = []
     for dimensions in shape.tensors().values():
         length = int(np.prod(dimensions))
@@ -63,7 +63,9 @@ def outlook(vector: torch.Tensor, situations: Situations) -> tuple[list[torch.Te
         begin += length
     for layer in range(shape.layers):
         hidden = torch.tanh(hidden @ tensors[2 * layer].T + tensors[2 * layer + 1])
-    heads = hidden @ tensors[-2].T + tensors[-1]
+    heads = hidden @ tensors[2 * shape.layers].T + tensors[2 * shape.layers + 1]
+    if shape.shortcut:
+        heads = heads + inputs @ tensors[-1].T
     legal = [torch.tensor(situations.masks)]
     legal += [torch.arange(shape.units + 1) <= torch.tensor(situations.caps[:, k, None]) for k in range(3)]
     logits = [heads[:, :5], *heads[:, 5:-1].split(shape.units + 1, dim=1)]

@@ -76,6 +76,7 @@ class Network(nn.Module):
         widths = [shape.inputs, *[shape.hidden] * shape.layers]
         self.trunk = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
         self.heads = nn.Linear(widths[-1], shape.heads)
+        self.shortcut = nn.Linear(shape.inputs, shape.heads, bias=False) if shape.shortcut else None
 
     def outputs(self, inputs: Tensor) -> Tensor:
         """All logits and, last, the value, (B, heads)."""
@@ -83,7 +84,7 @@ class Network(nn.Module):
         for layer in self.trunk:
             hidden = torch.tanh(layer(hidden))
         found: Tensor = self.heads(hidden)
-        return found
+        return found if self.shortcut is None else found + self.shortcut(inputs)
 
     def vector(self) -> NDArray[np.float32]:
         """A copy of all parameters as the flat vector of the layout."""

@@ -1,8 +1,8 @@
 """Where every number of a network stands: one flat vector of parameters, shared by all that train or play it.
 
-A network is a trunk of equal tanh layers and one matrix of heads over it. A negotiating network has logits of the five acts, logits of 0 to
-`units` units for each of the three item types, and the value. The torch module, the compiled trainer and a checkpoint all read the same
-vector, so a network moves between them without translation.
+A network is a trunk of equal tanh layers and one matrix of heads over it; with a shortcut, the heads read the inputs too.
+A negotiating network has logits of the five acts, logits of 0 to `units` units for each of the three item types, and the value. The torch
+module, the compiled trainer and a checkpoint all read the same vector, so a network moves between them without translation.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ TRUNK_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 
 
 class TrunkShape:
-    """A trunk of equal tanh layers and one matrix of heads over it; a game says how wide they are.
+    """A trunk of equal tanh layers and one matrix of heads over it; a game says how wide they are, and whether there is a shortcut.
 
     Two networks of the same shape have the same vector.
     """
 
     hidden: int
     layers: int
+    shortcut: bool = False
 
     @property
     def inputs(self) -> int:
@@ -65,6 +66,8 @@ class TrunkShape:
             named[f"trunk.{layer}.weight"], named[f"trunk.{layer}.bias"] = (self.hidden, inputs), (self.hidden,)
             inputs = self.hidden
         named["heads.weight"], named["heads.bias"] = (self.heads, inputs), (self.heads,)
+        if self.shortcut:
+            named["shortcut.weight"] = (self.heads, self.inputs)
         return named
 
     @property
@@ -99,6 +102,8 @@ class PolicyShape(TrunkShape):
     """In which order, and how finely, the features are read."""
     memory: Memory = "none"
     """`history`: the features hold every offer so far, not the partner's last one alone."""
+    shortcut: bool = False
+    """Whether the heads also read the inputs, past the trunk."""
 
     @property
     def remembers(self) -> bool:
@@ -127,11 +132,11 @@ class PolicyShape(TrunkShape):
 
 
 def first_parameters(shape: TrunkShape, seed: int) -> NDArray[np.float32]:
-    """Orthogonal weights, zero biases; heads of the policy nearly zero, so that play begins nearly uniform over what is legal."""
+    """Orthogonal weights, zero biases and shortcut; heads of the policy nearly zero: play begins nearly uniform over what is legal."""
     vector = np.zeros(shape.size, np.float32)
     views = shape.split(vector)
     for number, (name, view) in enumerate(views.items()):
-        if not name.endswith("weight"):
+        if not name.endswith("weight") or name == "shortcut.weight":
             continue
         if name == "heads.weight":
             view[: shape.logits] = POLICY_GAIN * orthogonal(shape.logits, view.shape[1], generator(seed, number))

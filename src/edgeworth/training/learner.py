@@ -116,7 +116,8 @@ class NegotiationLearner(Learner):
 def shape_of(game: BargainingConfig, settings: LearnerSettings, hints: HintSettings = NO_HINTS) -> PolicyShape:
     """The network for a game with these hints."""
     units = BargainingBatch(game, 1).max_count
-    network = PolicyShape(units=units, hidden=settings.hidden, layers=settings.layers, reading=settings.reading, memory=settings.memory)
+    of = settings
+    network = PolicyShape(units=units, hidden=of.hidden, layers=of.layers, reading=of.reading, memory=of.memory, shortcut=of.shortcut)
     return replace(network, features=network.unhinted + hints.width)
 
 

@@ -6,6 +6,7 @@ between two checkpoints, among those of the present stage.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from edgeworth.training.curriculum import Stage, check_later_stages, make_learne
 from edgeworth.training.learner import NegotiationLearner, carry_over
 from edgeworth.training.practice import Metrics
 from edgeworth.training.run_loop import RunLoop, Spent, learner_state
-from edgeworth.training.settings import TrainSettings, as_mapping, plain
+from edgeworth.training.settings import RehearsalSettings, TrainSettings, as_mapping, plain
 
 NOT_A_SUM = "latency"
 
@@ -75,8 +76,11 @@ class Run(RunLoop):
         shape = shape_for(settings, stages)
         check_later_stages(stages)
         learner = make_learner(settings, stages, shape, 0)
+        progress = Progress()
+        if settings.rehearsal is not None:
+            _rehearse(settings, settings.rehearsal, stages[0], learner, progress)
         log = RunLog.begin(folder, as_mapping(settings), command, settings.logging.csv, settings.logging.tensorboard)
-        run = cls(settings, stages, shape, 0, learner, Progress(), log)
+        run = cls(settings, stages, shape, 0, learner, progress, log)
         run.save(LAST)
         return run
 
@@ -146,6 +150,16 @@ class Run(RunLoop):
             "progress": {**asdict(self.progress), "hint_counts": self.hint_counts()},
             "settings": as_mapping(settings),
         }
+
+
+def _rehearse(settings: TrainSettings, rehearsal: RehearsalSettings, stage: Stage, learner: NegotiationLearner, progress: Progress) -> None:
+    """Give the learner a network that has rehearsed, and count the time that this took."""
+    from edgeworth.training.rehearsal import rehearse
+
+    began, busy = time.perf_counter(), time.process_time()
+    parameters = rehearse(stage.game, learner.shape, rehearsal, settings.learner, learner.scale, settings.seed)
+    learner.load_state({**learner.state(), "parameters": parameters})
+    progress.seconds, progress.cpu_seconds = time.perf_counter() - began, time.process_time() - busy
 
 
 def added(before: Mapping[str, int | str], now: Mapping[str, int | str]) -> dict[str, int | str]:

@@ -68,6 +68,8 @@ class LearnerSettings:
     """How the network reads a situation: `plain`, `ordered` (the most wanted item type first) or `fine` (numbers spread over knots too)."""
     memory: Memory = "none"
     """What it remembers: `none`, the partner's last offer only, or `history`, every offer of both sides."""
+    shortcut: bool = False
+    """Whether the heads also read the inputs, past the layers."""
 
     def __post_init__(self) -> None:
         if self.minibatch > self.num_envs * self.rollout:
@@ -173,6 +175,19 @@ class SelfPlaySettings:
 
 
 @settings
+class RehearsalSettings:
+    """How the network learns from what every offer would be worth, before it plays (`training/rehearsal.py`)."""
+
+    negotiations: Count = 500_000
+    passes: Count = 2
+    """Passes over the situations of each negotiation."""
+    learning_rate: Positive = 0.002
+    """Falls to 0 at the last negotiation, as does the entropy bonus."""
+    entropy: Annotated[float, Field(ge=0.0)] = 0.02
+    minibatch: Count = 512
+
+
+@settings
 class TrainSettings:
     """A whole run."""
 
@@ -193,10 +208,14 @@ class TrainSettings:
     """Stages, each with the step it begins at (`from`) and what it changes; off by default."""
     self_play: SelfPlaySettings | None = None
     """Against itself and a pool of past selves, instead of the game's partner; off by default."""
+    rehearsal: RehearsalSettings | None = None
+    """Learn from what every offer would be worth before playing; off by default."""
 
     def __post_init__(self) -> None:
         if self.self_play is not None:
             self._check_self_play()
+        if self.rehearsal is not None and (self.self_play is not None or self.hints.given):
+            raise InvalidOption("A rehearsal is for runs without hints and without self-play; leave out one section or the other.")
         checked_seed(self.seed)
         if self.device.partition(":")[0] not in DEVICES:
             raise UnknownName("device", self.device, DEVICES)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.network.elementary import ONE, tanh
-from edgeworth.agents.network.products import REPLACE, multiply, multiply_transposed, sum_rows, transpose
+from edgeworth.agents.network.products import ACCUMULATE, REPLACE, multiply, multiply_transposed, sum_rows, transpose
 from edgeworth.agents.policy_layout import READINGS, PolicyShape
 from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
 
@@ -48,12 +48,14 @@ class Sizes(NamedTuple):
     layers: int
     units: int
     heads: int
+    shortcut: int
+    """1 where the heads also read the inputs."""
 
     @classmethod
     def of(cls, shape: PolicyShape) -> Sizes:
         """The sizes of a shape."""
         seen, reading = (shape.features, shape.unhinted, shape.inputs), READINGS.index(shape.reading)
-        return cls(*seen, reading, shape.hidden, shape.layers, shape.units, shape.heads)
+        return cls(*seen, reading, shape.hidden, shape.layers, shape.units, shape.heads, int(shape.shortcut))
 
 
 class Scratch(NamedTuple):
@@ -138,7 +140,10 @@ def forward(net: NetworkArrays, size: Int) -> None:
         begin += hidden * (width + 1)
         source, width = target, hidden
     multiply(parameters[begin:], source, scratch.heads, sizes.heads, size, hidden, REPLACE)
-    add_bias(scratch.heads, parameters[begin + sizes.heads * hidden :], sizes.heads, size)
+    begin += sizes.heads * hidden
+    add_bias(scratch.heads, parameters[begin:], sizes.heads, size)
+    if sizes.shortcut:
+        multiply(parameters[begin + sizes.heads :], scratch.columns, scratch.heads, sizes.heads, size, sizes.features, ACCUMULATE)
 
 
 class Gradients(NamedTuple):
@@ -175,6 +180,8 @@ def backward(net: NetworkArrays, gradient: Array, room: Gradients, size: Int, ke
     transpose(scratch.trunk[sizes.layers - 1], hidden, size, room.transposed)
     multiply(scratch.heads, room.transposed, gradient[begin:], heads, hidden, size, keep)
     sum_rows(scratch.heads, room.ones, gradient[begin + heads * hidden :], heads, size, keep)
+    if sizes.shortcut:
+        multiply(scratch.heads, scratch.rows, gradient[begin + heads * (hidden + 1) :], heads, sizes.features, size, keep)
     multiply_transposed(parameters[begin:], scratch.heads, here, hidden, size, heads, REPLACE)
     for layer in range(sizes.layers - 1, -1, -1):
         tanh_backward(here, scratch.trunk[layer], hidden * size)

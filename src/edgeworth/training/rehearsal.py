@@ -1,0 +1,238 @@
+"""Rehearsal: before it plays, a network learns from what every offer would be worth in the situations of a stubborn negotiation.
+
+Rewards tell a learner about the one offer that it made. The rules can tell what each of up to 125 would have led to: a deal, worth so many
+points, or a refusal. In a rehearsal the agent asks for everything, move after move, and hears the counter-offers. At the moves where an
+offer could close for the most, and at one in OTHERS of the rest, the network learns by the exact gradient of what it can expect there,
+
+    J = π(AGREE) × agreed + π(INSIST) × Σ π(share) × worth(share),     loss = mean of: -J + value × 0.5 (v - J)² - entropy × H,
+
+where an offer that is refused is worth what the network expects of the next situation. H is the entropy of the act and the three numbers.
+The rules know the partner's utilities; the network reads what it always reads. Both backends go on from the network that this leaves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeworth.agents.network.elementary import ONE
+from edgeworth.agents.network.heads import NOTHING, softmax
+from edgeworth.agents.network.layers import TILE, Gradients, NetworkArrays, Scratch, aligned_zeros, backward, forward
+from edgeworth.agents.network.player import NetworkPlayer
+from edgeworth.agents.network.products import ACCUMULATE, REPLACE, use_one_thread
+from edgeworth.agents.network.reading import read
+from edgeworth.agents.policy_layout import ACTS, PolicyShape, first_parameters
+from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
+from edgeworth.config import BargainingConfig
+from edgeworth.errors import InvalidOption
+from edgeworth.games.bargaining.batch import BargainingBatch
+from edgeworth.games.bargaining.hindsight import GOES_ON, all_closings, best_closings
+from edgeworth.games.bargaining.vocabulary import AGREE, INSIST, ONGOING
+from edgeworth.seeding import generator
+from edgeworth.training.fused.order import shuffled
+from edgeworth.training.fused.update import Moments, adam_step
+from edgeworth.training.learner import not_finite
+from edgeworth.training.settings import LearnerSettings, RehearsalSettings
+
+SEEDS = 8
+"""Address of the seeds of the negotiations."""
+TOGETHER = 8_192
+"""Negotiations that are played, and then learnt from, at once."""
+OTHERS = 8
+"""One in so many of the moves at which it is best to wait or to AGREE is learnt: there is little to learn, and they are most."""
+
+
+class Situations(NamedTuple):
+    """What the network reads, what is legal, and what its moves would lead to, in the learner's unit."""
+
+    inputs: NDArray[np.float32]
+    legal: NDArray[np.int32]
+    agreed: NDArray[np.float32]
+    offers: NDArray[np.float32]
+
+
+# Situations
+
+
+def situations_of(batch: BargainingBatch, shape: PolicyShape, player: NetworkPlayer, scale: float, gamma: float) -> Situations:
+    """Play a batch to its end, asking for everything; the situations to learn from."""
+    everything, trial = batch.state["counts"].astype(np.int64), batch.state[:1].copy()
+    seen, closings, states = [], [], []
+    while (going := batch.state["outcome"] == ONGOING).any():
+        agreed, paid = np.empty((2, batch.size))
+        best_closings(batch.state, batch.rules, batch.partners, trial, agreed, paid)
+        features = np.zeros((batch.size, shape.features), np.float32)
+        features[:, : shape.unhinted] = batch.features(memory=shape.remembers)
+        seen.append((features, batch.masks.copy(), batch.views[:, :3].copy()))
+        closings.append((paid, paid > agreed))
+        states.append(batch.state.copy())
+        part = batch.selected(going)
+        part.step(np.full(part.size, INSIST, np.int64), everything[going])
+        batch.write_back(part, going)
+    parts, later, expected = [], np.full(batch.size, GOES_ON), np.zeros(batch.size, np.float32)
+    for move in range(len(seen) - 1, -1, -1):
+        (features, masks, pools), (best, by_offer) = seen[move], closings[move]
+        decides = (best >= later) & by_offer
+        open_ones = states[move]["outcome"] == ONGOING
+        chosen = np.flatnonzero(open_ones & (decides | ((np.arange(batch.size) + move) % OTHERS == 0)))
+        reading = read(shape, features[chosen], pools[chosen])
+        agreed, offers = np.empty(len(chosen)), np.empty((len(chosen), (shape.units + 1) ** 3))
+        tried, room = (states[move][chosen], batch.rules, batch.partners), (trial, np.empty(3, np.int64))
+        all_closings(*tried, *room, reading.orders, shape.units, agreed, offers)
+        legal = np.empty((len(chosen), 4), np.int32)
+        legal[:, 0] = masks[chosen].astype(np.int32) @ (1 << np.arange(ACTS, dtype=np.int32))
+        legal[:, 1:] = (2 << reading.caps) - 1
+        goes_on = gamma * expected[chosen]
+        worth = np.where(offers == GOES_ON, goes_on[:, None], scale * offers)
+        parts.append(Situations(reading.inputs, legal, np.asarray(scale * agreed, np.float32), worth.astype(np.float32)))
+        later = np.maximum(later, best)
+        if move:
+            expected = np.where(open_ones, player.outlook(features, masks, pools).values, np.float32(0.0))
+    return Situations(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+# Learning
+
+
+@compiled_within
+def probability(weights: Array, scale: Array, entry: Int, size: Int, e: Int) -> Real:
+    """A probability of a head, from its weight."""
+    return weights[np.uint64(entry * size + e)] * scale[np.uint64(e)]
+
+
+@compiled_bare
+def expect(
+    scratch: Scratch,
+    marginal: Array,
+    agreed: Array,
+    offers: Array,
+    begin: Int,
+    rows: Array,
+    units: Int,
+    size: Int,
+    value: Real,
+    entropy: Real,
+    part: Real,
+) -> Real:
+    """Replace the heads of a tile by the gradient of the loss; returns the sum of what is expected.
+
+    `marginal` has room for what each number of units of a type is worth, whatever the other two.
+    """
+    width, total = units + 1, 0.0
+    heads, weights, scale, log_sum = scratch.heads, scratch.weights, scratch.scale, scratch.log_sum
+    first = (ACTS, ACTS + width, ACTS + 2 * width)
+    for e in range(size):
+        row = np.uint64(rows[np.uint64(begin + e)])
+        marginal[:] = 0.0
+        of_offers = 0.0
+        for a in range(width):
+            p_a = probability(weights, scale[1], first[0] + a, size, e)
+            for b in range(width):
+                p_b = probability(weights, scale[2], first[1] + b, size, e)
+                for c in range(width):
+                    p_c = probability(weights, scale[3], first[2] + c, size, e)
+                    worth = np.float64(offers[row, np.uint64((a * width + b) * width + c)])
+                    marginal[0, a] += p_b * p_c * worth
+                    marginal[1, b] += p_a * p_c * worth
+                    marginal[2, c] += p_a * p_b * worth
+                    of_offers += p_a * p_b * p_c * worth
+        insists = probability(weights, scale[0], INSIST, size, e)
+        agrees = probability(weights, scale[0], AGREE, size, e)
+        expected = insists * of_offers + agrees * agreed[row]
+        total += expected
+        for head in range(4):
+            entries, start = (ACTS, 0) if head == 0 else (width, first[head - 1])
+            spread = 0.0
+            for k in range(entries):
+                p = probability(weights, scale[head], start + k, size, e)
+                if p > 0.0:
+                    spread -= p * (heads[np.uint64((start + k) * size + e)] - log_sum[head, np.uint64(e)])
+            for k in range(entries):
+                place = np.uint64((start + k) * size + e)
+                p = probability(weights, scale[head], start + k, size, e)
+                if p <= 0.0:
+                    heads[place] = NOTHING
+                    continue
+                if head == 0:
+                    of_act = of_offers if k == INSIST else agreed[row] if k == AGREE else 0.0
+                    gain = p * (of_act - expected)
+                else:
+                    gain = insists * p * (marginal[head - 1, k] - of_offers)
+                surprise = -(heads[place] - log_sum[head, np.uint64(e)])
+                heads[place] = -part * (gain + entropy * p * (surprise - spread))
+        place = np.uint64((ACTS + 3 * width) * size + e)
+        heads[place] = part * value * (heads[place] - expected)
+    return total
+
+
+@compiled_bare
+def rehearse_minibatches(
+    net: NetworkArrays,
+    room: Gradients,
+    moments: Moments,
+    inputs: Array,
+    legal: Array,
+    agreed: Array,
+    offers: Array,
+    marginal: Array,
+    order: Array,
+    minibatch: Int,
+    rate: Real,
+    limit: Real,
+    value: Real,
+    entropy: Real,
+    updates: Int,
+) -> tuple[Int, Real]:
+    """A pass over situations; returns the updates made and the sum of what was expected, not a number if a gradient was none."""
+    scratch, width, made, total = net.scratch, net.sizes.features, 0, 0.0
+    for begin in range(0, order.shape[0], minibatch):
+        here = min(minibatch, order.shape[0] - begin)
+        part = ONE / np.float32(here)
+        for offset in range(0, here, TILE):
+            size = min(TILE, here - offset)
+            for j in range(size):
+                row = np.uint64(order[np.uint64(begin + offset + j)])
+                for column in range(width):
+                    number = inputs[row, np.uint64(column)]
+                    scratch.rows[np.uint64(j * width + column)] = number
+                    scratch.columns[np.uint64(column * size + j)] = number
+                for head in range(4):
+                    scratch.legal[np.uint64(head), np.uint64(j)] = legal[row, np.uint64(head)]
+            forward(net, size)
+            softmax(scratch, net.sizes.units, size)
+            total += expect(scratch, marginal, agreed, offers, begin + offset, order, net.sizes.units, size, value, entropy, part)
+            backward(net, moments.gradient, room, size, REPLACE if offset == 0 else ACCUMULATE)
+        made += 1
+        if not np.isfinite(adam_step(net.parameters, moments, rate, limit, updates + made)):
+            return made, np.nan
+    return made, total
+
+
+def rehearse(
+    game: BargainingConfig, shape: PolicyShape, settings: RehearsalSettings, learner: LearnerSettings, scale: float, seed: int
+) -> NDArray[np.float32]:
+    """The parameters of a network after its rehearsal; `scale` turns points into the learner's unit."""
+    use_one_thread()
+    batch = BargainingBatch(game, min(TOGETHER, settings.negotiations))
+    if batch.outside is not None:
+        raise InvalidOption(f"A rehearsal needs a partner of the rules, whose replies can be tried; {game.partner} is outside of them.")
+    net, room, moments = NetworkArrays.of(aligned_zeros(shape.size), shape), Gradients.of(shape), Moments.of(shape.size)
+    net.parameters[:] = first_parameters(shape, seed)
+    player = NetworkPlayer(net.parameters, shape)
+    marginal = np.zeros((3, shape.units + 1))
+    updates, rounds = 0, -(-settings.negotiations // batch.size)
+    for number in range(rounds):
+        batch.seed(int(generator(seed, SEEDS, number).integers(2**62)))
+        batch.reset()
+        some, left = situations_of(batch, shape, player, scale, learner.gamma), 1.0 - number / rounds
+        for epoch in range(settings.passes):
+            order = shuffled(seed, SEEDS + number, epoch, len(some.agreed))
+            rates = np.float64(settings.learning_rate * left), np.float64(learner.gradient_norm)
+            weights = np.float32(learner.value), np.float32(settings.entropy * left)
+            made, total = rehearse_minibatches(net, room, moments, *some, marginal, order, settings.minibatch, *rates, *weights, updates)
+            if not np.isfinite(total):
+                raise not_finite(updates + int(made), 0)
+            updates += int(made)
+    return net.parameters.copy()
