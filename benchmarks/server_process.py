@@ -78,8 +78,14 @@ class ServerProcess(LoggedProcess):
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def failures(self) -> list[str]:
-        """Lines of the log that report an error of the server."""
-        return [line for line in self.log if re.search(r'"level":\s*"(error|critical)"|Traceback', line)]
+        """Lines of the log that report an error of the server; of a traceback by itself the last, which names the error."""
+        found, lines = [], iter(list(self.log))
+        for line in lines:
+            if line.startswith("Traceback"):
+                found.append(next((later for later in lines if not later.startswith((" ", "\n"))), line))
+            elif re.search(r'"level":\s*"(error|critical)"|Traceback', line):
+                found.append(line)
+        return found
 
     def kill(self) -> None:
         """Kill it and its workers at once."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 import typer
 from benchmarks import soak
 from benchmarks.nginx_process import NGINX
+from benchmarks.server_process import LoggedProcess, ServerProcess
 from benchmarks.soak import Plan, run
 from benchmarks.soak_checks import check_store, recovery_seconds
 from benchmarks.soak_disturbances import OUTAGE_SECONDS, STEPS_BETWEEN
@@ -101,6 +104,15 @@ def test_a_step_that_may_still_be_under_way_is_sent_again_for_the_same_number() 
         asyncio.run(player.step(episode))
     (first, _), *later = line.sent
     assert later == [(first, 0)] * 2
+
+
+def test_a_traceback_is_reported_by_the_line_that_names_its_error() -> None:
+    words = "import sys; sys.stderr.write('fine\\n'); sys.stderr.flush(); import no_such_module"
+    with subprocess.Popen([sys.executable, "-c", words], stderr=subprocess.PIPE, text=True) as process:
+        server = ServerProcess.__new__(ServerProcess)
+        LoggedProcess.__init__(server, process)
+        server._reader.join(30.0)
+    assert server.failures() == ["ModuleNotFoundError: No module named 'no_such_module'\n"]
 
 
 @pytest.mark.parametrize(("clean", "status"), [(True, 0), (False, 1)])
