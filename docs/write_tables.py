@@ -801,6 +801,7 @@ def tables() -> dict[Path, dict[str, str]]:
             "experts": experts_table(_load("experts.json")),
             "memory": memory_table(memory := _load("memory.json")),
             "memory targets": memory_targets_table(memory),
+            "rehearsal": memory_targets_table(_load("rehearsal.json")),
             "dropout": dropout_table(_load("dropout.json")),
         },
         DIALOGUE_ACTS: {
