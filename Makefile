@@ -99,7 +99,7 @@ dropout: $(WARM)  ## train agents with hints that stop; writes results/dropout.j
 	@$(BIN)/edgeworth study dropout --out results/dropout.json
 
 tournament: $(WARM)  ## play every negotiator against every other, with networks of three training seeds; writes results/tournament.json and .png
-	@echo "edgeworth: training the networks with two further seeds, about half an hour on one core, then playing for about ten minutes."
+	@echo "edgeworth: training the networks with two further seeds, about half an hour on one core, then playing for about five minutes."
 	@$(BIN)/edgeworth study learners
 	@$(BIN)/edgeworth tournament --seed 0 --episodes 2000 --trained runs/learners --out results/tournament.json --figure results/tournament.png
 
