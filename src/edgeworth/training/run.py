@@ -154,7 +154,7 @@ class Run(RunLoop):
 
 def _rehearse(settings: TrainSettings, rehearsal: RehearsalSettings, stage: Stage, learner: NegotiationLearner, progress: Progress) -> None:
     """Give the learner a network that has rehearsed, and count the time that this took."""
-    from edgeworth.training.rehearsal import rehearse
+    from edgeworth.training.fused.rehearsal import rehearse
 
     began, busy = time.perf_counter(), time.process_time()
     parameters = rehearse(stage.game, learner.shape, rehearsal, settings.learner, learner.scale, settings.seed)

@@ -176,7 +176,7 @@ class SelfPlaySettings:
 
 @settings
 class RehearsalSettings:
-    """How the network learns from what every offer would be worth, before it plays (`training/rehearsal.py`)."""
+    """How the network learns from what every offer would be worth, before it plays (`training/fused/rehearsal.py`)."""
 
     negotiations: Count = 500_000
     passes: Count = 2

@@ -9,13 +9,17 @@ from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Moves
 from edgeworth.agents.network.heads import choose_move, legal_acts, legal_units, move_uniforms, softmax
-from edgeworth.agents.network.layers import TILE, NetworkArrays, forward
+from edgeworth.agents.network.layers import NetworkArrays, forward
 from edgeworth.agents.network.products import use_one_thread
 from edgeworth.agents.network.reading import Reading, read
 from edgeworth.agents.policy_layout import ACTS, PolicyShape
 from edgeworth.compiled import Array, Flag, Int, compiled_bare, compiled_within
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.vocabulary import AGENT
+
+TILE = 16
+"""Situations that go through the network together: one block of the kernels of the linear algebra library, which on some processors sum
+the first and last columns of a wider product in another order than those between."""
 
 
 @compiled_within

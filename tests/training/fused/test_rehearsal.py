@@ -18,10 +18,10 @@ from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hindsight import GOES_ON, all_closings, best_closings
 from edgeworth.games.bargaining.vocabulary import AGREE, INSIST, ONGOING
-from edgeworth.training import rehearsal
+from edgeworth.training.fused import rehearsal
+from edgeworth.training.fused.rehearsal import rehearse, situations_of
 from edgeworth.training.fused.update import Moments
 from edgeworth.training.learner import shape_of
-from edgeworth.training.rehearsal import rehearse, situations_of
 from edgeworth.training.run import Run
 from edgeworth.training.settings import RehearsalSettings, load_settings, settings_of
 
