@@ -17,7 +17,7 @@ from edgeworth.compiled import Array, Flag, Int, compiled_bare, compiled_within
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.vocabulary import AGENT
 
-TILE = 16
+BLOCK = 16
 """Situations that go through the network together: one block of the kernels of the linear algebra library, which on some processors sum
 the first and last columns of a wider product in another order than those between."""
 
@@ -26,19 +26,19 @@ the first and last columns of a wider product in another order than those betwee
 def look(net: NetworkArrays, features: Array, masks: Array, caps: Array, begin: Int, number: Int) -> None:
     """Send some situations through the network to the weights of what is legal.
 
-    A whole tile goes through, however few there are: products of another size are summed in another order, and an agent would not be quite
+    A whole block goes through, however few there are: products of another size are summed in another order, and an agent would not be quite
     the same alone as among others.
     """
     scratch = net.scratch
     for j in range(number):
         e, row = np.uint64(j), np.uint64(begin + j)
         for column in range(net.sizes.features):
-            scratch.columns[np.uint64(column * TILE + j)] = features[row, np.uint64(column)]
+            scratch.columns[np.uint64(column * BLOCK + j)] = features[row, np.uint64(column)]
         scratch.legal[0, e] = legal_acts(masks[row])
         for k in range(3):
             scratch.legal[1 + k, e] = legal_units(caps[row, k])
-    forward(net, TILE)
-    softmax(scratch, net.sizes.units, TILE)
+    forward(net, BLOCK)
+    softmax(scratch, net.sizes.units, BLOCK)
 
 
 @compiled_bare
@@ -46,13 +46,13 @@ def choose_moves(
     net: NetworkArrays, features: Array, masks: Array, caps: Array, uniforms: Array, greedy: Flag, acts: Array, shares: Array
 ) -> None:
     """A move for every situation: the likeliest, or one drawn by four uniform numbers."""
-    for begin in range(0, features.shape[0], TILE):
-        number = min(TILE, features.shape[0] - begin)
+    for begin in range(0, features.shape[0], BLOCK):
+        number = min(BLOCK, features.shape[0] - begin)
         look(net, features, masks, caps, begin, number)
         for j in range(number):
             row = np.uint64(begin + j)
             for_act, for_a, for_b, for_c = uniforms[row, 0], uniforms[row, 1], uniforms[row, 2], uniforms[row, 3]
-            act, a, b, c = choose_move(net.scratch.weights, net.sizes.units, TILE, j, greedy, for_act, for_a, for_b, for_c)
+            act, a, b, c = choose_move(net.scratch.weights, net.sizes.units, BLOCK, j, greedy, for_act, for_a, for_b, for_c)
             acts[row], shares[row, 0], shares[row, 1], shares[row, 2] = act, a, b, c
 
 
@@ -60,15 +60,15 @@ def choose_moves(
 def judge_situations(net: NetworkArrays, features: Array, masks: Array, caps: Array, logs: Array, values: Array) -> None:
     """The log-probabilities of all entries of all heads, and the value, of every situation."""
     sizes, scratch = net.sizes, net.scratch
-    for begin in range(0, features.shape[0], TILE):
-        number = min(TILE, features.shape[0] - begin)
+    for begin in range(0, features.shape[0], BLOCK):
+        number = min(BLOCK, features.shape[0] - begin)
         look(net, features, masks, caps, begin, number)
         for j in range(number):
             row = np.uint64(begin + j)
-            values[row] = scratch.heads[np.uint64((sizes.heads - 1) * TILE + j)]
+            values[row] = scratch.heads[np.uint64((sizes.heads - 1) * BLOCK + j)]
             for entry in range(sizes.heads - 1):
                 head = 0 if entry < ACTS else 1 + (entry - ACTS) // (sizes.units + 1)
-                log_weight = scratch.heads[np.uint64(entry * TILE + j)]
+                log_weight = scratch.heads[np.uint64(entry * BLOCK + j)]
                 logs[row, np.uint64(entry)] = log_weight - scratch.log_sum[np.uint64(head), np.uint64(j)]
 
 
