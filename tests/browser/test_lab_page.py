@@ -23,7 +23,7 @@ def test_the_first_screen_leads_to_a_game_and_shows_the_version(tab: Any) -> Non
     tab.get_by_role("link", name="Bargain with a trained agent").click()
     act(tab, "Propose").wait_for(timeout=PATIENCE)
     tab.get_by_role("link", name="About").click()
-    assert tab.get_by_role("heading", name="About this server").is_visible()
+    tab.get_by_role("heading", name="About this server").wait_for(timeout=PATIENCE)
     assert tab.locator("nav a[aria-current]").all_inner_texts() == ["About"]
 
 
