@@ -10,6 +10,7 @@ How soon they are good is measured in `time_to_quality.py`.
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
@@ -23,6 +24,7 @@ import scipy  # type: ignore[import-untyped]
 import torch
 import typer
 from rich.console import RenderableType
+from scipy.linalg import cython_blas  # type: ignore[import-untyped]
 from scipy.linalg.blas import sgemm  # type: ignore[import-untyped]
 
 from benchmarks import time_to_quality as quality
@@ -88,7 +90,13 @@ def run(repeats: int = 5, seconds: float = 1.0, seed: int = 0, peer_quality: boo
         "repeats": repeats,
         "seconds_per_repeat": seconds,
         "settings": {"published": asdict(PUBLISHED), FAST: asdict(fast_settings())},
-        "machine": {**machine_facts(), "scipy": scipy.__version__, "torch": torch.__version__, "stable_baselines3": VERSION},
+        "machine": {
+            **machine_facts(),
+            "scipy": scipy.__version__,
+            "torch": torch.__version__,
+            "stable_baselines3": VERSION,
+            "kernels": kernels(),
+        },
         "entries": entries(rates, LABELS),
         "quality": reached,
         "targets": [*rate_targets(rates), update_target(shares), *quality_targets(reached)],
@@ -173,6 +181,15 @@ def update_work(shape: PolicyShape) -> float:
     """Floating-point operations of the matrix products of one sample, forward and backward; the inputs need no gradient."""
     weights = [prod(size) for name, size in shape.tensors().items() if name.endswith("weight")]
     return 2.0 * (3 * sum(weights) - weights[0])
+
+
+def kernels() -> str | None:
+    """The processor that SciPy's linear algebra library has chosen its kernels for, if it tells."""
+    ask = getattr(ctypes.CDLL(cython_blas.__file__), "scipy_openblas_get_corename", None)
+    if ask is None:
+        return None
+    ask.restype = ctypes.c_char_p
+    return str(ask().decode())
 
 
 def cpu_seconds(work: Callable[[], Any]) -> float:
