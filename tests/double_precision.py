@@ -61,8 +61,9 @@ def outlook(vector: torch.Tensor, situations: Situations) -> tuple[list[torch.Te
         length = int(np.prod(dimensions))
         tensors.append(vector[begin : begin + length].reshape(dimensions))
         begin += length
+    activation = {"tanh": torch.tanh, "relu": torch.relu}[shape.activation]
     for layer in range(shape.layers):
-        hidden = torch.tanh(hidden @ tensors[2 * layer].T + tensors[2 * layer + 1])
+        hidden = activation(hidden @ tensors[2 * layer].T + tensors[2 * layer + 1])
     heads = hidden @ tensors[2 * shape.layers].T + tensors[2 * shape.layers + 1]
     if shape.shortcut:
         heads = heads + inputs @ tensors[-1].T

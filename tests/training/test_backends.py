@@ -19,6 +19,7 @@ CASES: dict[str, dict[str, Any]] = {
     "ppo, hints": {"algo": "ppo", "hints": {"mode": "random", "k": 2, "hold_last": True, "age": True}},
     "ppo, entropy falls": {"algo": "ppo", "ppo": {"entropy": 0.1, "entropy_schedule": "linear"}, "num_train_steps": 800},
     "ppo, shortcut": {"algo": "ppo", "ppo": {"memory": "history", "shortcut": True}},
+    "ppo, relu": {"algo": "ppo", "ppo": {"activation": "relu", "layers": 3}},
     "ppo, memory": {"algo": "ppo", "ppo": {"memory": "history", "reading": "fine"}, "hints": {"mode": "random", "dropout": 0.5}},
     "reinforce": {"algo": "reinforce"},
     "reinforce, bayes hints": {"algo": "reinforce", "hints": {"mode": "bayes", "k": 2}},

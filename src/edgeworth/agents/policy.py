@@ -1,4 +1,4 @@
-"""Networks in torch: a tanh trunk with heads and the value, and the negotiating one, with masked heads for the act and the share.
+"""Networks in torch: a trunk with heads and the value, and the negotiating one, with masked heads for the act and the share.
 
 A move is an act and, where the act states one (PROPOSE, INSIST, END), a share of three numbers. Its probability is that of the act, times
 those of the three numbers where they are stated: numbers that are not stated are no part of the move. What is illegal is masked before the
@@ -77,12 +77,13 @@ class Network(nn.Module):
         self.trunk = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
         self.heads = nn.Linear(widths[-1], shape.heads)
         self.shortcut = nn.Linear(shape.inputs, shape.heads, bias=False) if shape.shortcut else None
+        self.activation = torch.tanh if shape.activation == "tanh" else torch.relu
 
     def outputs(self, inputs: Tensor) -> Tensor:
         """All logits and, last, the value, (B, heads)."""
         hidden = inputs
         for layer in self.trunk:
-            hidden = torch.tanh(layer(hidden))
+            hidden = self.activation(layer(hidden))
         found: Tensor = self.heads(hidden)
         return found if self.shortcut is None else found + self.shortcut(inputs)
 

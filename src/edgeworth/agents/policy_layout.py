@@ -1,6 +1,6 @@
 """Where every number of a network stands: one flat vector of parameters, shared by all that train or play it.
 
-A network is a trunk of equal tanh layers and one matrix of heads over it; with a shortcut, the heads read the inputs too.
+A network is a trunk of equal layers and one matrix of heads over it; with a shortcut, the heads read the inputs too.
 A negotiating network has logits of the five acts, logits of 0 to `units` units for each of the three item types, and the value. The torch
 module, the compiled trainer and a checkpoint all read the same vector, so a network moves between them without translation.
 """
@@ -23,6 +23,7 @@ from edgeworth.validation import settings
 
 Reading = Literal["plain", "ordered", "fine"]
 Memory = Literal["none", "history"]
+Activation = Literal["tanh", "relu"]
 
 ACTS = len(Act)
 READINGS = ("plain", "ordered", "fine")
@@ -34,7 +35,7 @@ TRUNK_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 
 
 class TrunkShape:
-    """A trunk of equal tanh layers and one matrix of heads over it; a game says how wide they are, and whether there is a shortcut.
+    """A trunk of equal layers and one matrix of heads over it; a game says how wide they are, and whether there is a shortcut.
 
     Two networks of the same shape have the same vector.
     """
@@ -42,6 +43,7 @@ class TrunkShape:
     hidden: int
     layers: int
     shortcut: bool = False
+    activation: Activation = "tanh"
 
     @property
     def inputs(self) -> int:
@@ -104,6 +106,8 @@ class PolicyShape(TrunkShape):
     """`history`: the features hold every offer so far, not the partner's last one alone."""
     shortcut: bool = False
     """Whether the heads also read the inputs, past the trunk."""
+    activation: Activation = "tanh"
+    """What a trunk layer makes of its sums: tanh, or zero in place of what is negative."""
 
     @property
     def remembers(self) -> bool:

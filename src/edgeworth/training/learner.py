@@ -116,8 +116,8 @@ class NegotiationLearner(Learner):
 def shape_of(game: BargainingConfig, settings: LearnerSettings, hints: HintSettings = NO_HINTS) -> PolicyShape:
     """The network for a game with these hints."""
     units = BargainingBatch(game, 1).max_count
-    of = settings
-    network = PolicyShape(units=units, hidden=of.hidden, layers=of.layers, reading=of.reading, memory=of.memory, shortcut=of.shortcut)
+    named = {name: getattr(settings, name) for name in ("hidden", "layers", "reading", "memory", "shortcut", "activation")}
+    network = PolicyShape(units=units, **named)
     return replace(network, features=network.unhinted + hints.width)
 
 

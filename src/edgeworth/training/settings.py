@@ -15,7 +15,7 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from edgeworth import catalog
-from edgeworth.agents.policy_layout import Memory, Reading
+from edgeworth.agents.policy_layout import Activation, Memory, Reading
 from edgeworth.config import BargainingConfig, HintConfig, load_yaml
 from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.bargaining.hint_features import HINT_FEATURES
@@ -70,6 +70,8 @@ class LearnerSettings:
     """What it remembers: `none`, the partner's last offer only, or `history`, every offer of both sides."""
     shortcut: bool = False
     """Whether the heads also read the inputs, past the layers."""
+    activation: Activation = "tanh"
+    """What a layer makes of its sums: `tanh`, or `relu`, which learns faster in wide networks."""
 
     def __post_init__(self) -> None:
         if self.minibatch > self.num_envs * self.rollout:

@@ -64,6 +64,7 @@ def test_gradients_of_every_head_agree_with_automatic_differentiation(wanted: Te
         PolicyShape(hidden=48, layers=1),
         PolicyShape(features=29, hidden=20, layers=4, units=1),
         PolicyShape(features=28, hidden=24, shortcut=True),
+        PolicyShape(hidden=40, layers=3, activation="relu"),
     ],
 )
 @pytest.mark.parametrize("size", [1, 7, 64, TILE + 1, 3 * TILE])

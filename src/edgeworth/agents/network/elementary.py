@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from edgeworth.compiled import Real, compiled
 
-ONE, TWO, HALF = np.float32(1.0), np.float32(2.0), np.float32(0.5)
+NOTHING, ONE, TWO, HALF = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(0.5)
 
 LOG2_E = np.float32(1.4426950408889634)
 LN2 = np.float32(0.6931471805599453)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgeworth.agents.network.elementary import ONE, exp, log
+from edgeworth.agents.network.elementary import NOTHING, ONE, exp, log
 from edgeworth.agents.network.layers import Scratch
 from edgeworth.agents.policy_layout import ACTS
 from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled, compiled_bare, compiled_within
@@ -19,7 +19,6 @@ from edgeworth.seeding import THIRD_BITS, THIRD_MASK, draw
 
 NEVER = np.float32(-1e9)
 """The logit of what is illegal: finite, and so low that its weight is 0 beside any other."""
-NOTHING = np.float32(0.0)
 FAINT = np.float32(-40.0)
 """Log-weights below this count as weight 0: nothing would be seen of them in a sum, and what is computed from numbers that small becomes
 too small for ordinary arithmetic, which is then many times slower."""

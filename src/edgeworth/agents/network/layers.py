@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.elementary import ONE, tanh
+from edgeworth.agents.network.elementary import NOTHING, ONE, tanh
 from edgeworth.agents.network.products import ACCUMULATE, REPLACE, multiply, multiply_transposed, sum_rows, transpose
 from edgeworth.agents.policy_layout import READINGS, PolicyShape
+from edgeworth.arithmetic import larger
 from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
 
 TILE = 128
@@ -50,12 +51,16 @@ class Sizes(NamedTuple):
     heads: int
     shortcut: int
     """1 where the heads also read the inputs."""
+    relu: int
+    """1 where layers put zero in place of what is negative; else they take tanh."""
 
     @classmethod
     def of(cls, shape: PolicyShape) -> Sizes:
         """The sizes of a shape."""
         seen, reading = (shape.features, shape.unhinted, shape.inputs), READINGS.index(shape.reading)
-        return cls(*seen, reading, shape.hidden, shape.layers, shape.units, shape.heads, int(shape.shortcut))
+        return cls(
+            *seen, reading, shape.hidden, shape.layers, shape.units, shape.heads, int(shape.shortcut), int(shape.activation == "relu")
+        )
 
 
 class Scratch(NamedTuple):
@@ -118,6 +123,17 @@ def add_bias_and_tanh(outputs: Array, bias: Array, rows: Int, size: Int) -> None
 
 
 @compiled_bare
+def add_bias_and_relu(outputs: Array, bias: Array, rows: Int, size: Int) -> None:
+    """The larger of output + bias and 0, in place."""
+    for i in range(rows):
+        shift = bias[np.uint64(i)]
+        row = outputs[i * size : (i + 1) * size]
+        for j in range(size):
+            e = np.uint64(j)
+            row[e] = larger(row[e] + shift, NOTHING)
+
+
+@compiled_bare
 def add_bias(outputs: Array, bias: Array, rows: Int, size: Int) -> None:
     """output + bias, in place."""
     for i in range(rows):
@@ -136,7 +152,10 @@ def forward(net: NetworkArrays, size: Int) -> None:
     for layer in range(sizes.layers):
         target = scratch.trunk[layer]
         multiply(parameters[begin:], source, target, hidden, size, width, REPLACE)
-        add_bias_and_tanh(target, parameters[begin + hidden * width :], hidden, size)
+        if sizes.relu:
+            add_bias_and_relu(target, parameters[begin + hidden * width :], hidden, size)
+        else:
+            add_bias_and_tanh(target, parameters[begin + hidden * width :], hidden, size)
         begin += hidden * (width + 1)
         source, width = target, hidden
     multiply(parameters[begin:], source, scratch.heads, sizes.heads, size, hidden, REPLACE)
@@ -170,6 +189,14 @@ def tanh_backward(gradients: Array, activations: Array, size: Int) -> None:
         gradients[e] *= ONE - activations[e] * activations[e]
 
 
+@compiled_bare
+def relu_backward(gradients: Array, activations: Array, size: Int) -> None:
+    """The gradient before a ReLU from the one after it: nothing where it gave nothing."""
+    for i in range(size):
+        e = np.uint64(i)
+        gradients[e] = gradients[e] if activations[e] > NOTHING else NOTHING
+
+
 @compiled_within
 def backward(net: NetworkArrays, gradient: Array, room: Gradients, size: Int, keep: Real) -> None:
     """Write the gradient on all parameters, or with `keep` 1 add to it; `scratch.heads` holds that on logits and values."""
@@ -184,7 +211,10 @@ def backward(net: NetworkArrays, gradient: Array, room: Gradients, size: Int, ke
         multiply(scratch.heads, scratch.rows, gradient[begin + heads * (hidden + 1) :], heads, sizes.features, size, keep)
     multiply_transposed(parameters[begin:], scratch.heads, here, hidden, size, heads, REPLACE)
     for layer in range(sizes.layers - 1, -1, -1):
-        tanh_backward(here, scratch.trunk[layer], hidden * size)
+        if sizes.relu:
+            relu_backward(here, scratch.trunk[layer], hidden * size)
+        else:
+            tanh_backward(here, scratch.trunk[layer], hidden * size)
         width, source = sizes.features, scratch.rows
         if layer > 0:
             width, source = hidden, room.transposed

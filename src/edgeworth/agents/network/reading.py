@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.network.elementary import NOTHING, ONE
 from edgeworth.agents.network.layers import Sizes, aligned_zeros
 from edgeworth.agents.policy_layout import POINT_KNOTS, READINGS, TIME_KNOTS, PolicyShape
 from edgeworth.arithmetic import larger
@@ -35,7 +36,6 @@ COUNTS, POINTS, PARTNER_POINTS, OFFER, TIME = 0, 3, 6, 14, 17
 """Where the base features hold the pool, both sides' points, what the partner offers, and the time left."""
 POINTS_FIRST = np.float32(64.0)
 """Makes points decide the order before counts, which differ by less than 1."""
-NOTHING, ONE = np.float32(0.0), np.float32(1.0)
 NO_KNOT = 2
 """The first knot for an offer that was not made: so far from 0 that all its knots are zero."""
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.elementary import HALF, ONE, exp
-from edgeworth.agents.network.heads import NOTHING, log_prob
+from edgeworth.agents.network.elementary import HALF, NOTHING, ONE, exp
+from edgeworth.agents.network.heads import log_prob
 from edgeworth.agents.network.layers import TILE, Scratch, aligned_zeros
 from edgeworth.agents.policy_layout import ACTS
 from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.agents.network.elementary import ONE
-from edgeworth.agents.network.heads import NOTHING, softmax
+from edgeworth.agents.network.elementary import NOTHING, ONE
+from edgeworth.agents.network.heads import softmax
 from edgeworth.agents.network.layers import TILE, Gradients, NetworkArrays, Scratch, aligned_zeros, backward, forward
 from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.agents.network.products import ACCUMULATE, REPLACE, use_one_thread
@@ -71,12 +71,11 @@ def situations_of(batch: BargainingBatch, shape: PolicyShape, player: NetworkPla
         part = batch.selected(going)
         part.step(np.full(part.size, INSIST, np.int64), everything[going])
         batch.write_back(part, going)
-    parts, later, expected = [], np.full(batch.size, GOES_ON), np.zeros(batch.size, np.float32)
+    parts, later = [], np.full(batch.size, GOES_ON)
     for move in range(len(seen) - 1, -1, -1):
         (features, masks, pools), (best, by_offer) = seen[move], closings[move]
         decides = (best >= later) & by_offer
-        open_ones = states[move]["outcome"] == ONGOING
-        chosen = np.flatnonzero(open_ones & (decides | ((np.arange(batch.size) + move) % OTHERS == 0)))
+        chosen = np.flatnonzero(open_at(states, move) & (decides | ((np.arange(batch.size) + move) % OTHERS == 0)))
         reading = read(shape, features[chosen], pools[chosen])
         agreed, offers = np.empty(len(chosen)), np.empty((len(chosen), (shape.units + 1) ** 3))
         tried, room = (states[move][chosen], batch.rules, batch.partners), (trial, np.empty(3, np.int64))
@@ -84,13 +83,20 @@ def situations_of(batch: BargainingBatch, shape: PolicyShape, player: NetworkPla
         legal = np.empty((len(chosen), 4), np.int32)
         legal[:, 0] = masks[chosen].astype(np.int32) @ (1 << np.arange(ACTS, dtype=np.int32))
         legal[:, 1:] = (2 << reading.caps) - 1
-        goes_on = gamma * expected[chosen]
+        goes_on = np.zeros(len(chosen), np.float32)
+        if move + 1 < len(seen):
+            (features, masks, pools), still = seen[move + 1], open_at(states, move + 1)[chosen]
+            rows = chosen[still]
+            goes_on[still] = gamma * player.outlook(features[rows], masks[rows], pools[rows]).values
         worth = np.where(offers == GOES_ON, goes_on[:, None], scale * offers)
         parts.append(Situations(reading.inputs, legal, np.asarray(scale * agreed, np.float32), worth.astype(np.float32)))
         later = np.maximum(later, best)
-        if move:
-            expected = np.where(open_ones, player.outlook(features, masks, pools).values, np.float32(0.0))
     return Situations(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def open_at(states: list[NDArray[np.void]], move: int) -> NDArray[np.bool_]:
+    """Which negotiations were still open when the agent made a move."""
+    return np.asarray(states[move]["outcome"] == ONGOING)
 
 
 # Learning

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from edgeworth.agents.network.elementary import NOTHING
 from edgeworth.agents.network.heads import softmax
 from edgeworth.agents.network.layers import TILE, Gradients, NetworkArrays, aligned_zeros, backward, forward
 from edgeworth.agents.network.products import ACCUMULATE, REPLACE, squared_length
@@ -24,7 +25,7 @@ BETA_1, BETA_2 = 0.9, 0.999
 ADAM_EPSILON = 1e-5
 EPSILON = np.float32(ADAM_EPSILON)
 NORM_GUARD = 1e-6
-FAINT, NOTHING = np.float32(1e-30), np.float32(0.0)
+FAINT = np.float32(1e-30)
 """Moments that fade out become 0 here, far below EPSILON, before they are too small for ordinary arithmetic, which is slow."""
 KEEP_1, TAKE_1 = np.float32(BETA_1), np.float32(1.0 - BETA_1)
 KEEP_2, TAKE_2 = np.float32(BETA_2), np.float32(1.0 - BETA_2)
