@@ -20,6 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from edgeworth.llm.client import Client, Completion, Failure, Message, Sampling
 from edgeworth.llm.huggingface import HuggingFace
 from edgeworth.llm.local.grammar import grammar_of, schema_text
+from edgeworth.llm.local.kv_cache import PackedCache
 from edgeworth.protocol import Accepted, parse_reply
 
 MANY = Sampling(max_tokens=400)
@@ -108,6 +109,21 @@ def test_a_batch_writes_what_each_would_write_alone(tiny: HuggingFace, temperatu
     for one, other in zip(together, alone, strict=True):
         assert one.logprobs is not None and other.logprobs is not None
         assert [p for _, p in one.logprobs] == pytest.approx([p for _, p in other.logprobs], abs=1e-4)
+
+
+def test_a_prompt_that_is_asked_several_times_is_read_once_and_answered_as_alone(
+    tiny: HuggingFace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampling, read = replace(MANY, temperature=1.0, seed=3), list[int]()
+    alone = asked(tiny, MIXED, sampling)
+    run = PackedCache.run
+    monkeypatch.setattr(PackedCache, "run", lambda cache, runs: read.append(sum(len(tokens) for _, tokens in runs)) or run(cache, runs))
+    asked(tiny, MIXED, sampling)
+    once = max(read)
+    read.clear()
+    repeated = asked(tiny, [moment for moment in MIXED for _ in range(4)], sampling)
+    assert texts(repeated) == [text for text in texts(alone) for _ in range(4)]
+    assert max(read) <= once
 
 
 @pytest.mark.parametrize("batch_size", [1, 3])

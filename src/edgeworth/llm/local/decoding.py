@@ -1,7 +1,8 @@
 """Decoding: replies to a batch of prompts, one pass through the model for every choice that is left to it.
 
-A pass appends to every row what is due: the rest of its prompt, the tokens that its grammar forces, the token it has just chosen. A row
-whose grammar is complete leaves without another pass; the others go on until their end token, a stop text, or their last token.
+A prompt that several rows have is read once. A pass appends to every row what is due: the rest of its prompt, the tokens that its
+grammar forces, the token it has just chosen. A row whose grammar is complete leaves without another pass; the others go on until their
+end token, a stop text, or their last token.
 
 A token is chosen greedily, or drawn by temperature and top-p. A draw is a pure function of (seed, conversation, position), so a reply
 depends neither on what else is in the batch nor on earlier calls, up to the rounding of floating point. Log-probabilities are those of
@@ -114,11 +115,7 @@ class Decoder:
         started = time.monotonic()
         if started >= stop_at:
             return
-        prefix = self.prefixes.shared_by([row.prompt for row in rows], self._read)
-        shared = len(prefix) if prefix is not None else 0
-        for row in rows:
-            row.due = list(row.prompt[shared:])
-        cache = self.new_cache(prefix, len(rows))
+        cache = self._prompted(rows, self.prefixes.shared_by([row.prompt for row in rows], self._read))
         cached = list(rows)
         while writing := self._still_writing(cached, started):
             if time.monotonic() >= stop_at:
@@ -128,6 +125,20 @@ class Decoder:
                 cached, writing = [cached[i] for i in writing], list(range(len(writing)))
             logits = cache.run([(i, cached[i].due) for i in writing])
             self._choose([cached[i] for i in writing], logits)
+
+    def _prompted(self, rows: Sequence[Row], prefix: Prefix | None) -> KeyValueCache:
+        """The cache of a batch. A prompt that several rows have is read once, but for its last token; what is not read yet is due."""
+        shared = len(prefix) if prefix is not None else 0
+        numbers = {prompt: number for number, prompt in enumerate(dict.fromkeys(tuple(row.prompt) for row in rows))}
+        cache = self.new_cache(prefix, len(numbers))
+        repeated = len(numbers) < len(rows)
+        if repeated:
+            if runs := [(number, prompt[shared:-1]) for prompt, number in numbers.items() if len(prompt) > shared + 1]:
+                cache.run(runs)
+            cache.keep([numbers[tuple(row.prompt)] for row in rows])
+        for row in rows:
+            row.due = list(row.prompt[-1:] if repeated else row.prompt[shared:])
+        return cache
 
     def _read(self, prefix: Prefix | None, tokens: Tokens) -> Prefix:
         cache = self.new_cache(prefix, 1)

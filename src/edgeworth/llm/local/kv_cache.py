@@ -138,7 +138,7 @@ class PackedCache(DynamicCache):
         return key_states, value_states
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Drop all rows but these, which are then numbered from 0."""
+        """Go on with these rows alone, which are then numbered from 0; one that is named several times is copied."""
         chosen = torch.tensor(rows, device=self.model.device)
         self.own = [(keys.index_select(0, chosen), values.index_select(0, chosen)) for keys, values in self.own]
         self.lengths = [self.lengths[row] for row in rows]
@@ -197,7 +197,7 @@ class PaddedCache:
         return logits.float()
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Drop all rows but these, which are then numbered from 0."""
+        """Go on with these rows alone, which are then numbered from 0; one that is named several times is copied."""
         chosen = torch.tensor(rows, device=self.model.device)
         self.cache.batch_select_indices(chosen)
         self.seen = self.seen.index_select(0, chosen)

@@ -11,6 +11,8 @@ import copy
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,9 @@ from edgeworth.games.auction.market_view import SCORE_COLUMNS, outcome_table
 from edgeworth.games.auction.state import SCORES
 from edgeworth.seeding import hash_rows
 from edgeworth.training.designer.states import States
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 REDRAWN = np.uint64(0x7D1A15)
 COMPOSITE = SCORES.index("composite")
@@ -56,9 +61,17 @@ def try_mechanisms(
     def play(lot: NDArray[np.int64]) -> None:
         scores[lot], returns[lot] = _play(states.chosen(lot), mechanisms[lot], draws, horizon, discount, designer)
 
-    with ThreadPoolExecutor(CORES) as pool:
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(CORES) as pool:
         list(pool.map(play, states.lots()))
     return Trials(scores, returns)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The linear algebra libraries of this process: where lots are played in threads, theirs would only wait for each other."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _play(
