@@ -47,7 +47,6 @@ bench: $(WARM) $(PEERS)  ## measure the speed of games, training, language model
 	@$(BIN)/python -m benchmarks.grpo --seed 0 --steps 3 --out results/bench_grpo.json
 	@$(BIN)/python -m benchmarks.server --seed 0 --repeats 5 --out results/bench_server.json
 	@$(BIN)/python -m benchmarks.sweep --seed 0 --out results/bench_sweep.json
-	@$(BIN)/python -m benchmarks.sweep --seed 0 --out results/bench_sweep.json
 	@$(BIN)/python -m benchmarks.scaling --out results/scaling.json
 	@command -v chromium >/dev/null && $(BIN)/python -m benchmarks.page --repeats 7 --out results/bench_page.json || echo "edgeworth: Chromium is missing; the page is not measured."
 
