@@ -53,6 +53,14 @@ def delete(file: Path) -> None:
     file.unlink()
 
 
+def delete_log(file: Path) -> None:
+    file.with_name(f"{file.name}-wal").unlink()
+
+
+def delete_index(file: Path) -> None:
+    file.with_name(f"{file.name}-shm").unlink()
+
+
 def replace(file: Path) -> None:
     file.rename(file.with_name("elsewhere"))
     sqlite3.connect(file).execute("CREATE TABLE other (id)").connection.close()
@@ -73,7 +81,11 @@ def drop_a_table(file: Path) -> None:
 
 @pytest.mark.parametrize(
     ("harm", "said"),
-    [(delete, "deleted or replaced"), (replace, "deleted or replaced"), (garble, "malformed"), (drop_a_table, "no such table")],
+    [
+        *((gone, "deleted or replaced") for gone in (delete, delete_log, delete_index, replace)),
+        (garble, "malformed"),
+        (drop_a_table, "no such table"),
+    ],
 )
 def test_a_file_that_is_no_store_any_more_is_not_ready(tmp_path: Path, harm: Callable[[Path], None], said: str) -> None:
     with client_of(settings_in(tmp_path)) as client:
@@ -234,7 +246,7 @@ def test_all_who_ask_share_one_trial_and_do_not_wait_for_ever(tmp_path: Path, mo
     store.close()
 
 
-@pytest.mark.parametrize("harm", [delete, replace])
+@pytest.mark.parametrize("harm", [delete, delete_log, delete_index, replace])
 def test_a_step_into_a_file_that_is_gone_is_not_acknowledged(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     with client_of(settings_in(tmp_path)) as client:
         assert client.post("/reset", json={"session_id": "s"}).status_code == 200
@@ -245,7 +257,7 @@ def test_a_step_into_a_file_that_is_gone_is_not_acknowledged(tmp_path: Path, har
         assert "deleted or replaced" in answer.json()["message"]
 
 
-@pytest.mark.parametrize("harm", [delete, replace])
+@pytest.mark.parametrize("harm", [delete, delete_log, replace])
 def test_nor_is_a_step_that_waited_for_the_file_while_it_went(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     with served_in_thread(tmp_path) as base, ThreadPoolExecutor() as pool:
         assert httpx.post(f"{base}/reset", json={"session_id": "s"}).status_code == 200

@@ -39,6 +39,8 @@ PAGES_AT_ONCE = 64
 """Free pages that are given back in one transaction, which takes half a millisecond."""
 INCREMENTAL = 2
 """SQLite's number for files that can give pages back without being rebuilt."""
+FILES = ("", "-wal", "-shm")
+"""Endings of SQLite's files: its own, its log, and the log's index. All of them stay while a connection is open."""
 BACKENDS = ("sqlite", "postgresql")
 EXPECTED = "sqlite:///folder/file.sqlite or postgresql://user:password@host/database"
 TABLES_LOCK = 0x45444745
@@ -88,10 +90,14 @@ class Database:
         self._on_loop = self._engine if self.server else _sqlite_engine(self.url, power, LOOP_SECONDS, PAGES_ON_LOOP)
         self._errors: tuple[type[Exception], ...] = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error)
         try:
-            self._engine.raw_connection().close()
+            connection = self._engine.raw_connection()  # stays open in the pool, and with it SQLite's log
+            try:
+                connection.cursor().execute("SELECT 1" if self.server else "PRAGMA schema_version").fetchone()
+            finally:
+                connection.close()
         except self._errors as error:
             raise StoreUnavailable(f"The store does not answer: {self._said(error)} Expected a database at {shown(self.url)}.") from error
-        self._file = None if self.server else _file_at(self.path)
+        self._files = () if self.server else _files_at(self.path, len(FILES))
 
     def changed(self, statement: str, values: Mapping[str, Any]) -> int:
         """Carry out one statement; how many rows it changed."""
@@ -124,10 +130,10 @@ class Database:
                     error.add_note(f"ROLLBACK failed too: {second}")
                 raise
 
-    def _check_file(self) -> None:
-        """Refuse where SQLite's file is gone: an open connection would go on writing to what nobody can open any more."""
-        if not self.server and self._file != _file_at(self.path):
-            raise _unavailable("its file was deleted or replaced.")
+    def _check_files(self, count: int) -> None:
+        """Refuse where one of SQLite's first files is gone: an open connection would go on writing to what nobody can open any more."""
+        if not self.server and self._files[:count] != _files_at(self.path, count):
+            raise _unavailable("its file, or the log beside it, was deleted or replaced.")
 
     @contextmanager
     def reading(self) -> Iterator[Cursor]:
@@ -172,7 +178,7 @@ class Database:
     @contextmanager
     def _cursor(self, engine: Engine | None = None) -> Iterator[Cursor]:
         """A connection of the pool, on which every statement commits by itself; errors become refusals."""
-        self._check_file()
+        self._check_files(1 if engine is None else len(FILES))  # a new connection would make new ones; each takes microseconds
         engine = engine or (self._on_loop if _is_event_loop() else self._engine)
         try:
             connection = engine.raw_connection()
@@ -180,7 +186,7 @@ class Database:
                 yield Cursor(connection.cursor(), self.server)
             finally:
                 connection.close()
-            self._check_file()  # it may have gone while we waited for somebody else to write
+            self._check_files(len(FILES))  # they may have gone while we waited for somebody else to write
         except self._errors as error:
             if engine is self._on_loop and _is_locked(error):
                 raise _unavailable("somebody else is writing to its file.", Locked) from error
@@ -211,6 +217,11 @@ def _is_event_loop() -> bool:
 def _is_locked(error: Exception) -> bool:
     cause = error.orig if isinstance(error, DBAPIError) else error
     return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _files_at(path: str, count: int) -> tuple[tuple[int, int] | None, ...]:
+    """Which files the path and its endings lead to, for the first of them."""
+    return tuple(_file_at(path + ending) for ending in FILES[:count])
 
 
 def _file_at(path: str) -> tuple[int, int] | None:
