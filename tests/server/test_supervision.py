@@ -35,6 +35,21 @@ states = [path.read_text().rpartition(")")[2].split()[0] for path in pathlib.Pat
 sys.exit(5 if told == ["SIGTERM"] and "Z" not in states else 1)
 """
 
+STORE_AWAY_TWICE = """
+import sys
+from edgeworth.server import app, database, serving
+from edgeworth.server.settings import ServerSettings
+tried = []
+def create_app(settings):
+    tried.append(settings)
+    if len(tried) < 3:
+        raise database.StoreUnavailable("The store does not answer: too many clients.")
+    return "the application"
+app.create_app = create_app
+assert serving.application(ServerSettings(store=sys.argv[1], workers=2)) == "the application"
+sys.exit(len(tried))
+"""
+
 
 def events(server: Server, name: str) -> list[dict[str, object]]:
     lines = [json.loads(line) for line in list(server.log) if line.startswith("{")]
@@ -113,6 +128,24 @@ def test_a_worker_waits_for_its_database_while_the_other_serves(tmp_path: Path, 
         started = len([line for line in server.log if "Application startup complete" in line])
         wait_for(lambda: len([line for line in list(server.log) if "Application startup complete" in line]) > started)
         assert [httpx.post(f"{base}/reset", json={}).status_code for _ in range(6)] == [200] * 6
+        assert server.stop() == 0
+
+
+def test_a_worker_whose_database_goes_while_it_starts_tries_again(tmp_path: Path) -> None:
+    """With any other error the supervisor would give up, and stop the workers that serve."""
+    command = [sys.executable, "-c", STORE_AWAY_TWICE, f"sqlite:///{tmp_path / 'sessions.sqlite'}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60.0, check=False)
+    assert done.returncode == 3, done.stderr
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [line["seconds"] for line in lines if line["event"] == "worker_waits_for_store"] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_that_is_starting_is_not_ended_by_sighup(tmp_path: Path, workers: str) -> None:
+    with served(tmp_path, "--workers", workers) as server:
+        wait_for(lambda: any("serving on" in line for line in list(server.log)))
+        server.process.send_signal(signal.SIGHUP)
+        assert httpx.get(f"{server.address()}/sessions").status_code == 200
         assert server.stop() == 0
 
 

@@ -123,12 +123,12 @@ def _lifespan(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         running.draining = False
+        _call_on_sighup(running.on_hangup)
         await asyncio.to_thread(compile_rules)
         for start in running.starts:
             await start()
         sweeper = asyncio.create_task(_sweep(settings, sessions, metrics, readiness))
         _drain_on_sigterm(running, settings.drain_seconds, LAST_REQUEST_SECONDS if settings.workers > 1 else 0.0)
-        _call_on_sighup(running.on_hangup)
         UVICORN.addFilter(metrics.filter)
         gc.freeze()  # a garbage collection that scans everything loaded until now would pause all requests
         try:

@@ -101,20 +101,19 @@ def application(settings: ServerSettings) -> Any:
     note(logging.INFO, "worker_started", pid=os.getpid())
     threading.Thread(target=_stop_with_supervisor, daemon=True).start()
     try:
-        _wait_for_store(settings.store)
-        return create_app(settings)
+        return _once_the_store_answers(functools.partial(create_app, settings))
     except Exception as error:
         note(logging.ERROR, "worker_failed", error)
         sys.exit(STARTUP_FAILURE)
 
 
-def _wait_for_store(url: str) -> None:
-    """Try to reach the store until it answers, with growing pauses; a signal to stop ends the worker meanwhile."""
+def _once_the_store_answers(make: Callable[[], Any]) -> Any:
+    """What this makes, tried until the store answers, with growing pauses; a signal to stop ends the worker meanwhile."""
     handlers = {sig: signal.signal(sig, signal.SIG_DFL) for sig in (signal.SIGTERM, signal.SIGINT)}
     pause = FIRST_PAUSE
     while True:
         try:
-            _check_store(url)
+            made = make()
             break
         except (StoreUnavailable, Refused) as error:
             note(logging.ERROR, "worker_waits_for_store", reason=str(error), seconds=pause)
@@ -122,6 +121,7 @@ def _wait_for_store(url: str) -> None:
         pause = min(2 * pause, LONGEST_PAUSE)
     for sig, handler in handlers.items():
         signal.signal(sig, handler)
+    return made
 
 
 def _stop_with_supervisor() -> None:
@@ -134,6 +134,8 @@ def _stop_with_supervisor() -> None:
 
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until a signal comes; `announce` is called with the address."""
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it would end a server that is starting; later the tokens are read again
     leave_process_one()
     os.environ.update(NO_LIMIT)  # before uvicorn loads the library
     _check_store(settings.store)

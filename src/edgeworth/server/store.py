@@ -127,7 +127,11 @@ class Store:
         self.database = Database(url, power)
         self.local = not self.database.server
         """Whether the database is a local file; then a call takes microseconds and may run on the event loop."""
-        prepare(self.database)
+        try:
+            prepare(self.database)
+        except BaseException:
+            self.database.close()
+            raise
         self._append = APPEND.format(lock="" if self.local else KEEP)
 
     def find(self, owner: str, session_id: str) -> Stored | None:
