@@ -113,6 +113,19 @@ def test_a_sentence_without_a_legal_move_says_why(text: str) -> None:
     assert (found.move, found.guess) == (None, None) and found.words
 
 
+@pytest.mark.parametrize(
+    "text", ["good morning", "what a lovely day", "good luck", "what's the deal?", "ok let me think", "i don't know", "no idea"]
+)
+def test_small_talk_and_asking_for_time_are_no_moves(text: str) -> None:
+    found = understood(text, THEIRS)
+    assert (found.move, found.guess) == (None, None) and "I read no move" in found.words
+
+
+@pytest.mark.parametrize("text", ["good morning, deal", "good day to you, i accept"])
+def test_assent_beside_small_talk_is_assent(text: str) -> None:
+    assert understood(text, THEIRS).move == Move(Side.AGENT, Act.AGREE, None)
+
+
 def test_assent_to_ones_own_offer_offers_it_again() -> None:
     own = Move(Side.AGENT, Act.PROPOSE, (1, 1, 0))
     found = understood("yes", THEIRS, own)

@@ -26,8 +26,10 @@ from edgeworth.dialogues.attitudes import (
     assents,
     gives_up,
     has,
+    postpones,
     refuses,
     rejects,
+    without_small_talk,
 )
 from edgeworth.dialogues.claims import Claim
 from edgeworth.dialogues.confidence import DOUBTFUL, NO_ACT, PLAIN, SURE, is_known, of_act, of_offer
@@ -64,6 +66,9 @@ def judge(words: Sequence[str], offer: Offer | None, view: View) -> Judgement:
 
 def _without_offer(words: Sequence[str], view: View) -> Judgement:
     """The act of words that offer nothing."""
+    if postpones(words):
+        return Judgement(None, NO_ACT)
+    words = without_small_talk(words)
     firm, mild, refused = assents(words, FIRM_ASSENT), assents(words, MILD_ASSENT), refuses(words)
     if has(words, ENDING) and not firm:
         return Judgement(Act.END, DOUBTFUL)

@@ -38,6 +38,12 @@ ENDING = _phrases(
     "call it,hit the,press the,selection,select,quit,nowhere,give up,wrap this up,wrap it up,end here,stop here,stop this,finish this,"
     "done negotiating,done bargaining,no point in,let us stop,lets stop,lets finish,lets end"
 )
+SMALL_TALK = _phrases(
+    "good morning,good afternoon,good evening,good night,good day,good luck,good game,great game,good question,great question,lovely day,"
+    "great day,perfect day,big deal,real deal,deal with it,what is the deal"
+)
+"""Words of assent that assent to nothing."""
+POSTPONING = _phrases("let me think,let me see,think about it,think it over,do not know,idk,no idea,hold on,one moment")
 NAMED_ACTS = {
     Act.END: _phrases("final selection,my selection,i select"),
     Act.INSIST: _phrases("insist,i am insisting"),
@@ -58,6 +64,17 @@ def refuses(words: Sequence[str]) -> bool:
 def gives_up(words: Sequence[str]) -> bool:
     """Farewells without a deal: "no deal then", "we are at an impasse"."""
     return has(words, (("no", "deal"), *ENDING))
+
+
+def postpones(words: Sequence[str]) -> bool:
+    """Whether the speaker decides nothing yet: "ok, let me think", "i don't know"."""
+    return has(words, POSTPONING)
+
+
+def without_small_talk(words: Sequence[str]) -> list[str]:
+    """The words without remarks that only sound like assent: "good morning", "what a lovely day"."""
+    said = {at + n for phrase in SMALL_TALK for at in range(len(words)) if _at(words, phrase, at) for n in range(len(phrase))}
+    return [word for at, word in enumerate(words) if at not in said]
 
 
 def rejects(elements: Sequence[Element], firmly: bool = False) -> bool:
