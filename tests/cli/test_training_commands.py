@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,7 +44,7 @@ def test_a_run_is_trained_evaluated_and_compared(called: Called, tmp_path: Path)
 def test_a_run_is_measured_in_the_game_it_was_trained_in_unless_another_is_named(called: Called, tmp_path: Path) -> None:
     lewis, boulware = str(tmp_path / "lewis"), str(tmp_path / "boulware")
     called("train", "--steps", "256", "--out", lewis, *TINY, "--set", "env.contexts=lewis")
-    called("train", "--steps", "256", "--out", boulware, *TINY, "--set", "env.partner=boulware", "--set", "env.discount=0.9")
+    called("train", "--steps", "256", "--out", boulware, *TINY, "--set", "env.partner=boulware", "--set", "env.discount=0.8")
     few = ("--episodes", "20", "--yardstick-episodes", "10", "--json")
 
     def played(*words: str) -> tuple[str, str]:
@@ -53,16 +54,25 @@ def test_a_run_is_measured_in_the_game_it_was_trained_in_unless_another_is_named
     assert played("evaluate", "--agent", lewis, "--agent", "agree_first") == ("lewis", "heuristic")
     assert played("compare", "agree_first", lewis) == ("lewis", "heuristic")
     assert played("evaluate", "--agent", lewis, "--scenario", "classic") == ("classic", "heuristic")
-    assert played("evaluate", "--agent", lewis, "--partner", "conceder") == (f"the game of {lewis}", "conceder")
+    assert played("evaluate", "--agent", lewis, "--partner", "conceder") == ("lewis", "conceder")
     assert played("evaluate", "--agent", "agree_first") == ("classic", "heuristic")
     told = called("evaluate", "--agent", boulware, *few)
-    assert "no named scenario, partner boulware" in told.err and json.loads(told.out)["partner"] == "boulware"
+    assert "no named scenario, partner boulware" in told.err and json.loads(told.out)["scenario"] == f"the game of {boulware}"
+    assert json.loads(told.out)["partner"] == "boulware"
     both = called("evaluate", "--agent", lewis, "--agent", boulware, *few)
     assert both.status == 2 and "different games; name the one to play with --scenario" in both.err
 
 
+def test_the_table_speaks_of_blind_bayes_only_where_it_played(called: Called) -> None:
+    few = ("--episodes", "20", "--yardstick-episodes", "10")
+    assert "which blind Bayes played too" in called("evaluate", "--agent", "agree_first", *few).out
+    without = called("evaluate", "--agent", "agree_first", "--partner", "boulware", *few).out
+    assert "95 % interval" in without and "blind Bayes" not in without
+
+
 def test_what_train_says_to_people(called: Called, tmp_path: Path) -> None:
     run = called("train", "--steps", "256", "--out", str(tmp_path / "run"), *TINY)
+    assert re.search(r"The best checkpoint: 0\.\d{3} of the maximum, the mean since", run.out)
     assert "share of the maximum" in run.out and f"edgeworth evaluate --agent {tmp_path / 'run'}" in run.out
     assert "Training in" in run.err
 

@@ -183,10 +183,9 @@ def _page(result: dict[str, Any], columns: list[tuple[str, dict[str, Any]]], rem
     if remark is not None:
         yield Text(remark)
     if not exact:
-        yield (
-            f"[dim]Below each number its 95 % interval. Score and regret: on the first {result['yardstick_episodes']:,} episodes, which"
-            " blind Bayes played too.[/]"
-        )
+        beside = f" Score and regret: on the first {result['yardstick_episodes']:,} episodes, which blind Bayes played too."
+        scored = any(column.get(key) for _, column in columns for key in ("normalised_score", "regret"))
+        yield f"[dim]Below each number its 95 % interval.{beside if scored else ''}[/]"
 
 
 # Tournaments

@@ -144,10 +144,16 @@ def game_of_agents(
             raise InvalidOption(f"{first} and {name} were trained in different games; name the one to play with --scenario.")
     options = dict(game) if partner in (None, game["partner"]) else {**game, "partner": partner, "partner_options": {}}
     config = BargainingConfig.from_options(**changed(options, settings, "discount=0.9"))
-    known = [name for name in scenario_names() if vars(BargainingConfig.from_options(name)) == vars(config)]
-    found = known[0] if known else f"the game of {first}"
-    say(f"Playing the game that {first} was trained in: {found if known else 'no named scenario'}, partner {config.partner}.")
-    return found, config
+    known = _scenario_of(config)
+    say(f"Playing the game that {first} was trained in: {known or 'no named scenario'}, partner {config.partner}.")
+    return known or f"the game of {first}", config
+
+
+def _scenario_of(config: BargainingConfig) -> str | None:
+    """The scenario that a game is, with its own partner or, as with `--scenario NAME --partner OTHER`, with another."""
+    changes: tuple[dict[str, Any], ...] = ({}, {"partner": config.partner})
+    tried = ((name, BargainingConfig.from_options(name, **change)) for change in changes for name in scenario_names())
+    return next((name for name, other in tried if vars(other) == vars(config)), None)
 
 
 def _is_path(agent: str) -> bool:

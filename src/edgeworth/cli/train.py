@@ -190,7 +190,7 @@ def _deliver(folder: Path, settings: TrainSettings, last: Line, best: float | No
         for key, value in numbers.items():
             yield f"  {SHOWN[key]:32} {value:.3f}"
         if best is not None:
-            yield f"  {'best checkpoint, share of maximum':32} {best:.3f}"
+            yield f"The best checkpoint: {best:.3f} of the maximum, the mean since the checkpoint before it."
         yield f"Play it against others: edgeworth evaluate --agent {folder}"
 
     deliver(summary, page(), as_json)
