@@ -193,7 +193,7 @@ def hint_curves_finding(result: Row) -> str:
     if not ratios:
         return words
     best, name = min(ratios)
-    return f"Learning is fastest with {name}: 95 % of the score without hints after {best:.2f} of the moves.\n{words}"
+    return f"Hints save the most moves with {name}: 95 % of the score without hints takes {best:.2f} times as many.\n{words}"
 
 
 def hint_scores_finding(result: Row) -> str:

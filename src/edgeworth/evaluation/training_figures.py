@@ -171,11 +171,11 @@ def _draw_cell_curves(axes: Any, cells: Sequence[Row]) -> None:
         curve, scale = cell["curve"], cell["yardsticks"]["bayes"] or 1.0
         share = {name: [value / scale for value in values] for name, values in curve["share_of_maximum"].items()}
         band(axes, curve["steps"], share, colour, line, alpha=1.0 if number < len(STYLES) else 0.55, label=cell["name"])
-    axes.axhline(1.0, color=INK, lw=0.8, ls=DOTTED)
+    axes.axhline(1.0, color=INK, lw=1.6, zorder=0)
     axes.set_xscale("log")
     axes.set_ylim(0.0, 1.05)
     axes.set_xlabel("moves of the agent (log scale)", fontsize=8.5)
-    axes.set_ylabel("reward while learning, of blind Bayes'", fontsize=8.5)
+    axes.set_ylabel("reward while learning, as a share of blind Bayes'", fontsize=8.5)
     axes.legend(frameon=False, fontsize=7.5, loc="lower right")
 
 
