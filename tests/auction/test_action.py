@@ -240,12 +240,12 @@ def test_a_market_cannot_be_played_before_it_opens_or_after_it_ends() -> None:
         batch.step(rows)
     batch.seed(1)
     batch.reset()
-    with pytest.raises(EpisodeOver, match="3 more do not fit"):
+    with pytest.raises(EpisodeOver, match="no room for 3 more"):
         batch.play_constant(rows, 3)
     batch.play_constant(rows)
     before = bits(batch)
     for attempt in (batch.step, lambda rows: batch.play_constant(rows, 1)):
-        with pytest.raises(EpisodeOver, match="2 of them played"):
+        with pytest.raises(EpisodeOver, match="played 2 of 2 steps"):
             attempt(rows)
         assert bits(batch) == before
     batch.reset()
@@ -277,7 +277,7 @@ def test_a_sale_room_refuses_out_of_turn_calls_and_bad_bids() -> None:
     for attempt in (room.run_sale, room.draw_values):
         with pytest.raises(EpisodeOver):
             attempt()
-    with pytest.raises(EpisodeOver, match="all of them played"):
+    with pytest.raises(EpisodeOver, match=r"All steps of the episode are played \(\d+\)"):
         room.post(action)
 
 

@@ -55,7 +55,7 @@ def test_a_schedule_of_the_wrong_shape_or_length_is_refused() -> None:
         begun().play_schedule(rows[:4])
     with pytest.raises(IllegalAction, match="for 4 markets"):
         begun().play_schedule(rows.reshape(22, 2))
-    with pytest.raises(EpisodeOver, match="11 more do not fit"):
+    with pytest.raises(EpisodeOver, match="no room for 11 more"):
         begun().play_schedule(rows.reshape(4, 11))
 
 

@@ -166,6 +166,7 @@ def test_the_headline_says_who_came(change: dict[str, object], line: str) -> Non
         (replace(RIGGING, cheats=(3,), covering=()), "Colluder 4 breaks the deal and bids for real, and nobody in the ring finds out."),
         (replace(RIGGING, cheats=(3,), covering=(), expelled=(3,)), "bids for real; colluder 4 was named and expelled."),
         (replace(RIGGING, cheats=(3,), war_begins=True, war_left=6), "the ring sees it, not who it was, and goes to war for 6 sales."),
+        (replace(RIGGING, war_begins=True, war_left=1), "the ring goes to war for 1 sale."),
         (
             replace(RIGGING, war_begins=True, war_left=6),
             "Nobody cheated, but the low price looks like it: the ring goes to war for 6 sales.",

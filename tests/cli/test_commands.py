@@ -46,6 +46,10 @@ def test_demo_replays_a_seed_and_the_json_holds_the_episode() -> None:
         assert first["reward"] == mine
 
 
+def test_demo_counts_a_single_offer_as_one() -> None:
+    assert "the best blind plan: 1 offer, worth 10.0 of 10 points" in edgeworth("demo", "--scenario", "lewis", "--seed", "4").stdout
+
+
 def test_a_person_can_play_to_a_deal_and_sees_the_frontier() -> None:
     run = edgeworth("play", "--seed", "4", "--scenario", "lewis", typed="propose 3 2 2\nagree\n")
     assert run.returncode == 0, run.stderr

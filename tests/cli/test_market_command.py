@@ -113,6 +113,7 @@ def test_settings_reach_the_market(called: Call) -> None:
         (["--stage", "mixd"], "Did you mean 'mixed'?"),
         (["--stage", "7"], "Known: 0, 1, 2, 3, 4, dirichlet, held_out, mixed, stages, or one of held_out_0 to held_out_19."),
         (["--steps", "11"], "the episode has 10 steps. Make it longer with --set episode_length=11."),
+        (["--steps", "2", "--set", "episode_length=1"], "the episode has 1 step. Make it longer"),
         (["--steps", "0"], "greater than or equal to 1"),
         (["--n-agents", "1"], "n_agents is 1; expected 2 to 16."),
         (["--mix", "truthful=0.5"], "add up to 0.5; expected 1."),

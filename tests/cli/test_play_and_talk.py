@@ -54,6 +54,11 @@ def test_help_explains_the_five_acts_by_the_rules_of_the_game(typing: Typing) ->
     assert "passes the turn" in typing("play", *AGENT_OPENS, "--set", "disagree=passes", typed="help\nq\n").out
 
 
+def test_a_deal_of_one_point_is_said_to_be_one_point(typing: Typing) -> None:
+    run = typing("play", "--seed", "624", "--set", "opens=partner", typed="agree\n")
+    assert "1 point for you" in run.out and "you get 1 point. books" in run.out
+
+
 def test_a_sentence_is_read_shown_and_made_once_it_is_confirmed(typing: Typing) -> None:
     run = typing("play", *AGENT_OPENS, typed="i want the hat\n\n")
     assert "Read as PROPOSE: you get 1 hat (6 points)." in run.out and "You: PROPOSE — you get 1 hat" in run.out

@@ -200,7 +200,7 @@ def test_without_autoreset_an_ended_episode_cannot_be_stepped() -> None:
     env = opened(2, episode_length=1, autoreset_mode="Disabled")
     env.step(sane(2))
     before = all_bits(env.markets)
-    with pytest.raises(EpisodeOver, match="Environment 0: the episode has 1 steps"):
+    with pytest.raises(EpisodeOver, match="Environment 0: the episode has played 1 of 1 steps"):
         env.step(sane(2))
     assert all_bits(env.markets) == before
 

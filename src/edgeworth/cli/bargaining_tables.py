@@ -58,7 +58,8 @@ def aftermath(
     """The page after an episode: the result, the partner's utilities, the frontier and what was left on the table, in unscaled points."""
     points = _in_points(reward, context, config)
     landed = valued(context, deal) if deal is not None else None
-    yield f"\n[bold]The end:[/] {OUTCOME_WORDS[outcome].replace('the agent', 'you')}; you get {points:g} points.\n"
+    earned = f"{points:g} {'point' if points == 1 else 'points'}"
+    yield f"\n[bold]The end:[/] {OUTCOME_WORDS[outcome].replace('the agent', 'you')}; you get {earned}.\n"
     yield context_table(context, partner_known=True)
     if landed is None:
         yield "\n[bold]The Pareto frontier[/] (no deal was reached)"

@@ -14,6 +14,7 @@ from edgeworth.cli.console import out, print_json, print_page, tell
 from edgeworth.cli.options import AsJson, Partner, Scenario, Seed
 from edgeworth.dialogues.wording import share_words
 from edgeworth.envs.negotiation import NegotiationEnv
+from edgeworth.evaluation.statistics import counted
 from edgeworth.games.bargaining.belief_play import Advised, book_of, history_lines
 from edgeworth.games.bargaining.blind_plan import Plan, bayes_plan, is_silent
 from edgeworth.games.bargaining.contexts import Context
@@ -55,7 +56,8 @@ def demo(
     for move in info["history"]:
         screen.print(f"  [bold]Partner[/]: offers you {share_words(share_for_agent(half.counts, move))}")
     expected = _advised(env, half).value if plan is None else plan.value
-    way = "You update what is possible after every reply" if plan is None else f"You follow the best blind plan: {len(plan.offers)} offers"
+    update = "You update what is possible after every reply"
+    way = update if plan is None else f"You follow the best blind plan: {counted(len(plan.offers), 'offer')}"
     tell(f"{way}, worth {expected:.1f} of {half.my_maximum} points on average.", screen)
     ended, reward, step = False, 0.0, 0
     while not ended:
@@ -96,7 +98,7 @@ def _shown(screen: Console, advised: Advised, half: Context) -> tuple[Act, tuple
     screen.print()
     words = "" if advised.act in (Act.AGREE, Act.DISAGREE) else f" {share_words(advised.share)}"
     points = sum(n * u for n, u in zip(advised.share, half.my_utilities, strict=True))
-    hoped = f" — {points} points, accepted with probability {advised.chance:.2f}" if words else ""
+    hoped = f" — {counted(points, 'point')}, accepted with probability {advised.chance:.2f}" if words else ""
     tell(f"  [bold]You[/]: {advised.act.name}{words}{hoped}; {advised.value:.1f} points expected", screen)
     return advised.act, advised.share
 
@@ -107,7 +109,7 @@ def _move(screen: Console, plan: Plan, half: Context, step: int) -> tuple[Act, t
     if step < len(plan.offers):
         offer = plan.offers[step]
         points = sum(n * u for n, u in zip(offer.share, half.my_utilities, strict=True))
-        screen.print(f"  [bold]You[/]: {offer.act.name} {share_words(offer.share)} — {points} points")
+        screen.print(f"  [bold]You[/]: {offer.act.name} {share_words(offer.share)} — {counted(points, 'point')}")
         return offer.act, offer.share
     screen.print("  [bold]You[/]: AGREE — no offer left that is worth the risk" if plan.agrees else "  [bold]You[/]: leave")
     return (Act.AGREE if plan.agrees else Act.DISAGREE), (0, 0, 0)

@@ -26,7 +26,7 @@ from edgeworth.envs.designed_markets import mechanism_lines
 from edgeworth.errors import FallbackUsed, InvalidOption
 from edgeworth.evaluation.sale_facts import SaleFacts
 from edgeworth.evaluation.sensitivity import best_change
-from edgeworth.evaluation.statistics import Estimate
+from edgeworth.evaluation.statistics import Estimate, counted
 from edgeworth.evaluation.story import account_line, award_rows, bidder_name, cast_line, headline, losing_bids, play_step, sentences
 from edgeworth.games.auction.action import DaedalusAction, action_of
 from edgeworth.games.auction.market_view import StepHistory
@@ -101,9 +101,8 @@ def market_command(
     """
     config = options.auction_config(stage, mix, n_agents, settings, ALL_TYPES)
     if steps > config.episode_length:
-        raise InvalidOption(
-            f"--steps is {steps}; the episode has {config.episode_length} steps. Make it longer with --set episode_length={steps}."
-        )
+        length = counted(config.episode_length, "step")
+        raise InvalidOption(f"--steps is {steps}; the episode has {length}. Make it longer with --set episode_length={steps}.")
     asking = {"client": client, "model": model, "prompt": prompt, "cache": cache, "replay": replay or None, "temperature": temperature}
     author = _designer(mechanism, designer, config.n_agents, asking | options.client_options(client_option))
     room = SaleRoom(config, seed)

@@ -15,6 +15,7 @@ from edgeworth.cli.console import command_line, deliver, progress, say, shown, t
 from edgeworth.cli.options import Address, AsJson, OutFile, Workers
 from edgeworth.cli.study import study_command, study_file
 from edgeworth.evaluation.aggregates import STATISTICS
+from edgeworth.evaluation.statistics import counted
 from edgeworth.evaluation.study import load_study
 from edgeworth.evaluation.study_page import compared, write_page
 from edgeworth.evaluation.study_tables import read_tables
@@ -70,7 +71,7 @@ def search_command(
 
 def _search_page(found: dict[str, Any]) -> Iterator[RenderableType]:
     names = list(found["best"]["settings"])
-    rows = table("share of maximum", "moves", *names, title=f"{found['cell']}: {len(found['trials'])} trials", text=0, gap=1)
+    rows = table("share of maximum", "moves", *names, title=f"{found['cell']}: {counted(len(found['trials']), 'trial')}", text=0, gap=1)
     for row in found["trials"]:
         score = "failed" if row["share_of_maximum"] is None else f"{row['share_of_maximum']:.4f}"
         values = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row["settings"].values())

@@ -170,7 +170,7 @@ def self_play_command(
     Example: edgeworth train --config configs/self_play.yaml --scenario lewis --out runs/lewis_self_play
     """
     plan = Plan(tuple(seed or Plan.seeds), steps, response_steps, episodes, contexts)
-    say(f"{len(plan.seeds)} seeds in {runs}.")
+    say(f"{counted(len(plan.seeds), 'seed')} in {runs}.")
     with executed(engine, address, workers, runs / UNFINISHED, CORES) as run, progress() as task:
         found = self_play_report.run_report(plan, runs, run, task("self-play"))
     result = {"command": command_line(), **found}
@@ -188,7 +188,7 @@ def _self_play_page(result: dict[str, Any]) -> Iterator[RenderableType]:
         for name in row["pool_less_naive"]["against"]:
             found.add_row(f"share against {name}", *(shown(kind["against"][name]) for kind in row["kinds"].values()))
         yield found
-    yield f"[dim]{len(result['training_seeds'])} seeds, {result['episodes']:,} episodes each; 95 % intervals over seeds.[/]"
+    yield f"[dim]{counted(len(result['training_seeds']), 'seed')}, {result['episodes']:,} episodes each; 95 % intervals over seeds.[/]"
 
 
 def curves_command(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, RUST, caption, name_rows, panels, point
+from edgeworth.evaluation.statistics import counted
 
 Row = dict[str, Any]
 
@@ -64,7 +65,7 @@ def memory_finding(result: Row) -> str:
     if behind:
         far = max(behind, key=lambda partner: behind[partner])
         told.append(f"One network for all partners is at most {max(behind[far], 0.0):.3f} behind the specialists.")
-    return " ".join([*told, f"{len(result['training_seeds'])} seeds each."])
+    return " ".join([*told, f"{counted(len(result['training_seeds']), 'seed')} each."])
 
 
 def _draw_scale(axes: Any, scale: Row, y: int) -> None:

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from edgeworth.evaluation.sale_facts import Award, Bid, Ring, SaleFacts, facts_of_sale
+from edgeworth.evaluation.statistics import counted
 from edgeworth.games.auction.action import DaedalusAction
 from edgeworth.games.auction.sale_room import SaleRoom
 from edgeworth.games.auction.state import DIAGNOSTICS, PROXIES, SCORES
@@ -161,7 +162,7 @@ def _rigging_sentences(sale: SaleFacts) -> Iterator[str]:
     if ring.cheats:
         yield _betrayal(sale, ring)
     elif ring.war_begins:
-        yield f"nobody cheated, but the low price looks like it: the ring goes to war for {ring.war_left} sales."
+        yield f"nobody cheated, but the low price looks like it: the ring goes to war for {counted(ring.war_left, 'sale')}."
 
 
 def _betrayal(sale: SaleFacts, ring: Ring) -> str:
@@ -170,7 +171,7 @@ def _betrayal(sale: SaleFacts, ring: Ring) -> str:
     if ring.expelled:
         return f"{words}; {bidder_names(sale.types, ring.expelled)} {_were(ring.expelled)} named and expelled."
     if ring.war_begins:
-        return f"{words}; the ring sees it, not who it was, and goes to war for {ring.war_left} sales."
+        return f"{words}; the ring sees it, not who it was, and goes to war for {counted(ring.war_left, 'sale')}."
     return f"{words}, and nobody in the ring finds out."
 
 

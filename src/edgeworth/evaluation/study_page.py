@@ -15,7 +15,7 @@ from typing import Any
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.aggregates import STATISTICS, ByGame, aggregate, probability_of_improvement
 from edgeworth.evaluation.figures import ACCENT, INK, caption, name_rows, panels, point
-from edgeworth.evaluation.statistics import Estimate, as_json, over_seeds
+from edgeworth.evaluation.statistics import Estimate, as_json, counted, over_seeds
 from edgeworth.evaluation.study import extent_text
 from edgeworth.files import write_whole
 
@@ -89,7 +89,7 @@ def _parts(about: Mapping[str, Any], runs: Sequence[Row], found: Mapping[str, An
         ("title", f"Study: {about['study']}"),
         ("text", about["about"]),
         ("code", f"{about['command']}\n{command}"),
-        ("text", f"{len(runs)} runs, training seeds {about['training_seeds']}, {played}."),
+        ("text", f"{counted(len(runs), 'run')}, training seeds {about['training_seeds']}, {played}."),
         ("heading", f"Methods: {measure}"),
         *(part for group in found["groups"] for part in _group_parts(group)),
         ("text", INTERVALS),

@@ -105,7 +105,7 @@ class MarketBatch:
             slot = int(self.markets["step"].argmax())
             which = f"Environment {slot}: the" if self.size > 1 else "The"
             raise EpisodeOver(
-                f"{which} episode has {self.config.episode_length} steps, {last} of them played; {steps} more do not fit:"
+                f"{which} episode has played {last} of {self.config.episode_length} steps, which leaves no room for {steps} more:"
                 " call reset() to begin the next one, or raise episode_length."
             )
 

@@ -75,7 +75,7 @@ class SaleRoom:
         if self.sales_left:
             raise EpisodeOver(f"{self.sales_left} sales of this step are still to be held; run them before posting another mechanism.")
         if self.market["step"] >= self.batch.config.episode_length:
-            raise EpisodeOver(f"The episode has {self.batch.config.episode_length} steps, all of them played; open another sale room.")
+            raise EpisodeOver(f"All steps of the episode are played ({self.batch.config.episode_length}); open another sale room.")
         self.mechanisms = mechanism_rows([mechanism])
         rules.open_step(self.market, self.mechanisms[0], self.batch.model[0], self.workspace)
         self.sales_left = SALES_PER_STEP
