@@ -129,6 +129,25 @@ def test_a_socket_needs_a_token_too(tmp_path: Path) -> None:
             assert socket.receive_json()["type"] == "state"
 
 
+def test_a_socket_is_closed_when_its_token_is_no_longer_good(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("alice:a-token-of-alice\nbob:a-token-of-bobby\n", encoding="utf-8")
+    app = create_app(settings_in(tmp_path, tokens=TOKENS, tokens_file=str(file)))
+    with TestClient(app, base_url="http://localhost") as client, client.websocket_connect("/ws", headers=BOB) as kept:
+        with client.websocket_connect("/ws", headers=ALICE) as lost:
+            lost.send_json({"type": "reset", "data": {}})
+            assert lost.receive_json()["type"] == "observation"
+            file.write_text("alice:another-token-of-alice\nbob:a-token-of-bobby\n", encoding="utf-8")
+            client.portal.call(app.state.running.on_hangup)  # type: ignore[union-attr]
+            with pytest.raises(WebSocketDisconnect) as closed:
+                for _ in range(2):  # a message that came before is still answered
+                    lost.send_json({"type": "state", "data": {}})
+                    lost.receive_json()
+            assert closed.value.code == 1008 and "token" in closed.value.reason
+        kept.send_json({"type": "state", "data": {}})
+        assert kept.receive_json()["type"] == "state"
+
+
 def test_an_address_that_fails_too_often_is_told_so_and_a_good_token_is_let_in(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, tokens=TOKENS, limits=RequestLimits(failures=0.01, failures_burst=2))
     with client_of(settings) as client:

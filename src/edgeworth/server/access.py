@@ -101,6 +101,10 @@ class KnownTokens:
     def __bool__(self) -> bool:
         return bool(self._digests)
 
+    def knows(self, digest: bytes) -> bool:
+        """Whether a token that was good is good still."""
+        return not self._digests or any(digest == known for _, known in self._digests)
+
     def owner_of(self, token: str) -> str | None:
         """The owner of a token; every token is compared, so that the time taken reveals nothing."""
         given = _digest(token)
@@ -110,6 +114,12 @@ class KnownTokens:
 
 def _digests(tokens: Tokens) -> list[tuple[str, bytes]]:
     return [(owner, _digest(token)) for owner, token in tokens]
+
+
+def _bearer(authorization: str | None) -> tuple[str, str]:
+    """The scheme of an Authorization header, and its token."""
+    scheme, _, token = (authorization or "").partition(" ")
+    return scheme.lower(), token.strip()
 
 
 def _digest(token: str) -> bytes:
@@ -149,15 +159,17 @@ class Access:
         except Refused as refused:
             return await _refuse(self._counted(refused, scope), scope, receive, send)
         scope.setdefault("state", {})["owner"] = owner
+        if scope["type"] == "websocket":  # which outlives its request, and perhaps its token
+            scope["state"]["token"] = _digest(_bearer(sent.get(b"authorization"))[1])
         await self.app(scope, receive, send)
 
     def _owner(self, authorization: str | None) -> str:
         """The owner of the token in a header."""
         if not self.tokens:
             return LOCAL
-        scheme, _, token = (authorization or "").partition(" ")
-        found = self.tokens.owner_of(token.strip())
-        if scheme.lower() != "bearer" or found is None:
+        scheme, token = _bearer(authorization)
+        found = self.tokens.owner_of(token)
+        if scheme != "bearer" or found is None:
             said = "No token was sent." if authorization is None else "Nobody has the token that was sent."
             raise Refused(401, "unauthorized", said, "Send the header `Authorization: Bearer TOKEN`.", "authorization")
         return found

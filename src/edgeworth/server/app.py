@@ -43,7 +43,7 @@ from edgeworth.server.routes_runs import run_routes
 from edgeworth.server.routes_sales import sales_routes
 from edgeworth.server.sessions import Sessions
 from edgeworth.server.settings import ServerSettings, settings_of_environment
-from edgeworth.server.sockets import add_sockets
+from edgeworth.server.sockets import Sockets, add_sockets
 from edgeworth.server.store import Store
 from edgeworth.server.training import Training
 
@@ -92,12 +92,12 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     app.include_router(result_routes(settings))
     app.include_router(page_routes(files, readiness, metrics, lambda: running.draining))
     add_models(app, sessions, settings)
-    add_sockets(app, sessions, settings)
+    sockets = add_sockets(app, sessions, settings)
     add_openenv(app, sessions, settings)
     add_exception_handlers(app)
     app.state.tokens = tokens = KnownTokens(settings)
     _add_middleware(app, settings, metrics, tokens, running)
-    running.on_hangup = tokens.reread
+    running.on_hangup = functools.partial(_reread, tokens, sockets)
     return app
 
 
@@ -170,6 +170,12 @@ def _drain_on_sigterm(running: Running, seconds: float, last_request: float) -> 
         loop.call_later(last_request, stop, sig, frame)
 
     signal.signal(signal.SIGTERM, drain)
+
+
+def _reread(tokens: KnownTokens, sockets: Sockets) -> None:
+    """Read the tokens again, and close the sockets of those that are gone."""
+    tokens.reread()
+    sockets.close_unless(tokens.knows)
 
 
 def _call_on_sighup(act: Callable[[], None]) -> None:

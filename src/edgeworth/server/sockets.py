@@ -59,12 +59,22 @@ class Conversation:
         """Whether the session is this socket's own."""
         self.episode_id: str | None = None
         """The name that the client gave to the episode."""
+        self.dismissed = False
+        """Whether its socket has to be closed, because the token is no longer good."""
+        self.waiting: asyncio.Timeout | None = None
+        """While the next message is waited for: for how long."""
         self._answers: dict[str, Callable[[Any], Awaitable[bytes]]] = {
             "step": self._step,
             "reset": self._reset,
             "state": self._state,
             "mcp": self._rpc,
         }
+
+    def dismiss(self) -> None:
+        """Have the socket closed, once the message in hand is answered."""
+        self.dismissed = True
+        if self.waiting is not None and not self.waiting.expired():
+            self.waiting.reschedule(asyncio.get_running_loop().time())
 
     async def attach(self, session_id: str) -> None:
         """Continue a session that exists."""
@@ -208,6 +218,14 @@ class Sockets:
         self.sessions, self.limits, self.own, self.metrics = sessions, limits, own, metrics
         self.rate = Rate(limits.rate, limits.burst)
         self.open = 0
+        self._tokens: dict[Conversation, bytes] = {}
+        """Digests of the tokens with which they were opened."""
+
+    def close_unless(self, knows: Callable[[bytes], bool]) -> None:
+        """Close the sockets whose tokens are no longer known."""
+        for conversation, token in self._tokens.items():
+            if not knows(token):
+                conversation.dismiss()
 
     def routes(self, prefixes: dict[str, str]) -> APIRouter:
         """The socket of each game, under its prefix."""
@@ -224,16 +242,19 @@ class Sockets:
 
     async def serve(self, websocket: WebSocket, game: str) -> None:
         """Answer messages until one side closes the socket."""
-        await websocket.accept()
+        state = websocket.scope["state"]
+        conversation = Conversation(self.sessions, game, state["owner"], self.limits, self.rate, self.metrics)
         self.open += 1
-        conversation = Conversation(self.sessions, game, websocket.scope["state"]["owner"], self.limits, self.rate, self.metrics)
+        self._tokens[conversation] = state["token"]
         try:
+            await websocket.accept()
             if await self._admit(websocket, conversation):
                 await self._converse(websocket, conversation)
         except WebSocketDisconnect:
             pass
         finally:
             self.open -= 1
+            del self._tokens[conversation]
 
     async def _admit(self, websocket: WebSocket, conversation: Conversation) -> bool:
         """Accept a client, or close its socket with the reason."""
@@ -256,11 +277,15 @@ class Sockets:
 
     async def _converse(self, websocket: WebSocket, conversation: Conversation) -> None:
         while True:
+            if conversation.dismissed:
+                return await _close(websocket, conversation)
             try:
-                async with asyncio.timeout(self.own.idle_seconds):
+                async with asyncio.timeout(self.own.idle_seconds) as conversation.waiting:
                     message = await websocket.receive()
             except TimeoutError:
-                return await websocket.close(GOING_AWAY, "Nothing was heard for too long.")
+                return await _close(websocket, conversation)
+            finally:
+                conversation.waiting = None
             if message["type"] == "websocket.disconnect":
                 return
             text = message.get("text")
@@ -274,9 +299,17 @@ class Sockets:
             await websocket.send_text(reply.decode())
 
 
-def add_sockets(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> None:
+async def _close(websocket: WebSocket, conversation: Conversation) -> None:
+    """Close a socket that was dismissed, or silent for too long."""
+    if conversation.dismissed:
+        return await websocket.close(REFUSED, "The token of this socket is no longer good.")
+    await websocket.close(GOING_AWAY, "Nothing was heard for too long.")
+
+
+def add_sockets(app: FastAPI, sessions: Sessions, settings: ServerSettings) -> Sockets:
     """Add the sockets of both games, and a gauge of how many are open."""
     metrics: Metrics = app.state.metrics
     sockets = Sockets(sessions, settings.limits, settings.sockets, metrics)
     metrics.watch("sockets", "Open sockets.", lambda: sockets.open, everywhere=False)
     app.include_router(sockets.routes(PREFIXES))
+    return sockets
