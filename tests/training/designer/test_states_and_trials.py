@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import numpy as np
 import pytest
 from tests.training.designer.conftest import MARKETS
@@ -11,7 +14,7 @@ from edgeworth.errors import InvalidOption, UnknownName
 from edgeworth.games.auction.batch import constant_rows
 from edgeworth.games.auction.market_view import SCORE_COLUMNS, outcome_table
 from edgeworth.training.designer.settings import MarketSettings
-from edgeworth.training.designer.states import TRAINING_SEEDS, VALIDATION_SEEDS, States, named_designer, play_states
+from edgeworth.training.designer.states import TRAINING_SEEDS, VALIDATION_SEEDS, States, kinds_of_lots, named_designer, play_states
 from edgeworth.training.designer.teachers import targets
 from edgeworth.training.designer.trials import mechanism_share, redrawn_keys, try_mechanisms
 
@@ -32,6 +35,14 @@ def test_a_mistyped_population_gets_a_suggestion_without_the_held_out_ones() -> 
     with pytest.raises(UnknownName, match=r"Did you mean 'dirichlet'\?") as error:
         MarketSettings(populations=("dirichlt",))
     assert "held_out" not in str(error.value)
+
+
+def test_every_entry_of_the_settings_has_its_share_of_the_lots() -> None:
+    settings = MarketSettings(populations=("stages", "stages", "dirichlet", "mixed"), n_agents=(8, 8, 3), players=("policy",))
+    lots = list(itertools.islice(kinds_of_lots(settings, np.random.default_rng(0)), 60))
+    assert Counter(config.stage for config, _ in lots) == {"stages": 30, "dirichlet": 15, "mixed": 15}
+    assert Counter(config.n_agents for config, _ in lots) == {8: 40, 3: 20}
+    assert all(len({config.stage for config, _ in lots[first : first + 4]}) == 3 for first in range(0, 60, 4)), "never left out for long"
 
 
 def test_designers_that_know_the_population_do_not_play() -> None:

@@ -59,11 +59,11 @@ class MarketSettings:
     """Which markets are played to reach the states that a model is trained on."""
 
     populations: tuple[str, ...] = ("stages", "stages", "dirichlet", "mixed")
-    """One of them is drawn for each lot of markets; a name may be repeated."""
+    """Lots of markets are dealt these in turn, shuffled; a name may be repeated."""
     n_agents: tuple[int, ...] = (8, 8, 8, 8, 3, 4, 5, 6, 10, 12, 16)
     episode_lengths: tuple[int, ...] = (10, 10, 10, 5, 20)
     players: tuple[str, ...] = ("policy",)
-    """Designers that play, one drawn for each lot: names of the catalog, or `student`, the model as it is before the training."""
+    """Designers that play, one for each lot: names of the catalog, or `student`, the model as it is before the training."""
     wandering: Share = 0.2
     """Share of the steps at which another mechanism is posted: a bundled one, a neighbour of one, or a random one."""
     opening_share: Share = 0.05

@@ -1,7 +1,7 @@
 """States of markets, reached by play: what the designer sees there, and the market itself, ready to be continued.
 
-Markets are played in lots. A lot has one population, number of bidders, episode length and designer, all drawn from the settings; now and
-then another mechanism is posted than the designer's, so that states off its path are met too. Every step of every market is a state. Its
+Markets are played in lots. A lot has one population, number of bidders, episode length and designer, dealt from the settings so that each
+has its share of the lots; now and then another mechanism is posted than the designer's, so that states off its path are met too. Every step of every market is a state. Its
 market record can be continued any number of times, each time with other draws, while nothing that happened before changes.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ VALIDATION_SEEDS = 2**45
 """The first seed of a market to validate on."""
 STUDENT = "student"
 """The player that is the model in training, as it is now."""
-LOT, AT_ONCE = 64, 8
+LOT, AT_ONCE = 16, 32
 """Markets of one lot, and lots that the model in training plays at once."""
 
 Messages = list[dict[str, str]]
@@ -105,13 +105,12 @@ def play_states(
     """Play markets until there are `count` states; their seeds begin at `first_seed`."""
     rng = generator(seed, first_seed)
     designers = {name: named_designer(name) for name in settings.players if name != STUDENT or student is None}
-    parts, numbers = list[States](), itertools.count()
+    parts, kinds = list[States](), enumerate(kinds_of_lots(settings, rng))
     while (reached := sum(len(part) for part in parts)) < count:
         progress("markets", reached, count)
         own: list[Game[States]] = []
         lots = min(AT_ONCE, -(-(count - reached) // (LOT * max(settings.episode_lengths))))
-        for number in itertools.islice(numbers, lots):
-            config, player = drawn_market(settings, rng), str(rng.choice(settings.players))
+        for number, (config, player) in itertools.islice(kinds, lots):
             lot_seed, lot_rng = first_seed + seed * 2**24 + number * LOT, generator(seed, first_seed, number)
             if student is not None and player == STUDENT:
                 own.append(lot_in_play(fresh_markets(config, LOT, lot_seed), settings, lot_rng))
@@ -122,8 +121,21 @@ def play_states(
     return states.chosen(rng.permutation(len(states))[:count])
 
 
+def kinds_of_lots(settings: MarketSettings, rng: np.random.Generator) -> Iterator[tuple[AuctionConfig, str]]:
+    """The kind of markets of each lot, and who plays it."""
+    decks = (settings.populations, settings.n_agents, settings.episode_lengths, settings.players)
+    for stage, n_agents, length, player in zip(*(dealt(deck, rng) for deck in decks), strict=True):
+        yield AuctionConfig(stage=stage, n_agents=n_agents, episode_length=length), player
+
+
+def dealt(deck: Sequence[Any], rng: np.random.Generator) -> Iterator[Any]:
+    """The entries of a setting, shuffled anew each time that all have been dealt: a few draws may leave some of them out for long."""
+    while True:
+        yield from (deck[place] for place in rng.permutation(len(deck)))
+
+
 def drawn_market(settings: MarketSettings, rng: np.random.Generator) -> AuctionConfig:
-    """The kind of markets of one lot."""
+    """The kind of one market, drawn."""
     return AuctionConfig(
         stage=str(rng.choice(settings.populations)),
         n_agents=int(rng.choice(settings.n_agents)),
