@@ -59,3 +59,15 @@ def test_unknown_rewards_and_designers_with_hindsight_are_refused(states: States
         RewardSettings(weights={"welfar": 1.0})
     with pytest.raises(InvalidOption, match="only sees the market"):
         Judge(states, RewardSettings(continued_by="told_stage"))
+
+
+def test_only_what_was_not_judged_just_before_is_tried(states: States, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, tried = Judge(states, RewardSettings(draws=2, horizon=1)), list[int]()
+    real = rewards.try_mechanisms
+    monkeypatch.setattr(rewards, "try_mechanisms", lambda some, *rest: tried.append(len(some)) or real(some, *rest))
+    one, other = GOOD[:2]
+    first = judge.judge([one, one, other, "no"], [0, 0, 0, 1])
+    again = judge.judge([other, one, one], [0, 0, 1])
+    assert tried == [2, 1], "a repeated mechanism is tried once, and so is one that is known"
+    assert first.rewards["composite"][0] == first.rewards["composite"][1] == again.rewards["composite"][1]
+    assert first.rewards["composite"][2] == again.rewards["composite"][0] and first.rewards["format"].tolist() == [1.0, 1.0, 1.0, 0.0]

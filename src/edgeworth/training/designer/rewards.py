@@ -48,47 +48,67 @@ class Judged:
     """What `composite` is the mean of, (completions, draws); zeros for completions that are no mechanism."""
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What one completion is paid for its state."""
+
+    reason: Reason | None
+    rewards: NDArray[np.float64]
+    """In the order of `REWARDS`."""
+    returns: NDArray[np.float64]
+
+
 class Judge:
-    """Judges completions by the market; the last batch is remembered, since each reward function asks for it."""
+    """Judges completions by the market.
+
+    Verdicts of the last batch are remembered: each reward function asks for them, and a batch in which groups were replaced is mostly the
+    one before. A mechanism that a group has several times is tried once.
+    """
 
     def __init__(self, states: States, settings: RewardSettings) -> None:
         self.states, self.settings = states, settings
         self.designer = named_designer(settings.continued_by) if settings.horizon > 1 else None
         self.seconds = 0.0
         """Time spent on judging."""
-        self._last: tuple[tuple[Any, ...], Judged] | None = None
+        self._known: dict[tuple[int, str], Verdict] = {}
 
     def judge(self, texts: Sequence[str], numbers: Sequence[int]) -> Judged:
         """The rewards of completions that were written for states, given by number."""
-        key = (tuple(texts), tuple(int(number) for number in numbers))
-        if self._last is None or self._last[0] != key:
-            began = time.perf_counter()
-            self._last = key, self._judge(texts, np.array(key[1], np.int64))
-            self.seconds += time.perf_counter() - began
-        return self._last[1]
+        began = time.perf_counter()
+        asked = [(int(number), text) for number, text in zip(numbers, texts, strict=True)]
+        if fresh := list(dict.fromkeys(pair for pair in asked if pair not in self._known)):
+            self._known |= zip(fresh, self._verdicts(fresh), strict=True)
+        verdicts = [self._known[pair] for pair in asked]
+        self._known = dict(zip(asked, verdicts, strict=True))
+        rewards = np.stack([verdict.rewards for verdict in verdicts], axis=1)
+        reasons, returns = tuple(verdict.reason for verdict in verdicts), np.stack([verdict.returns for verdict in verdicts])
+        self.seconds += time.perf_counter() - began
+        return Judged(dict(zip(REWARDS, rewards, strict=True)), reasons, returns)
 
     def weighted(self, judged: Judged) -> NDArray[np.float64]:
         """The sum of the reward functions by their weights: what a completion is paid."""
         weights = self.settings.weights
         return sum((weights.get(name, 0.0) * judged.rewards[name] for name in REWARDS), np.zeros(len(judged.reasons)))
 
-    def _judge(self, texts: Sequence[str], numbers: NDArray[np.int64]) -> Judged:
-        parsed = [parse_reply(text, MECHANISM_SCHEMA) for text in texts]
-        reasons = tuple(reply.reason if isinstance(reply, Rejection) else None for reply in parsed)
+    def _verdicts(self, asked: Sequence[tuple[int, str]]) -> list[Verdict]:
+        """Verdicts on completions, each for a state by number."""
+        parsed = [parse_reply(text, MECHANISM_SCHEMA) for _, text in asked]
+        reasons = [reply.reason if isinstance(reply, Rejection) else None for reply in parsed]
         legal = np.array([reason is None for reason in reasons], np.bool_)
-        scores, returns = np.zeros((len(texts), len(SCORES))), np.zeros((len(texts), self.settings.draws))
+        scores, returns = np.zeros((len(asked), len(SCORES))), np.zeros((len(asked), self.settings.draws))
         if legal.any():
             rows = mechanism_rows([reply.value for reply in parsed if not isinstance(reply, Rejection)])
-            use = self.settings
-            tried = try_mechanisms(self.states.chosen(numbers[legal]), rows, use.draws, use.horizon, use.discount, self.designer)
+            states, use = self.states.chosen(np.array([number for number, _ in asked], np.int64)[legal]), self.settings
+            tried = try_mechanisms(states, rows, use.draws, use.horizon, use.discount, self.designer)
             scores[legal], returns[legal] = tried.scores.mean(axis=1), tried.returns
-        rewards = {
+        found = {
             "format": np.array([format_reward(reason) for reason in reasons]),
             "welfare": scores[:, SCORES.index("welfare_ratio")],
             "fairness": scores[:, SCORES.index("fairness_score")],
             "composite": returns.mean(axis=1),
         }
-        return Judged(rewards, reasons, returns)
+        rewards = np.stack([found[name] for name in REWARDS], axis=1)
+        return [Verdict(*each) for each in zip(reasons, rewards, returns, strict=True)]
 
 
 def reward_functions(judge: Judge, generations: int) -> list[Callable[..., list[float]]]:

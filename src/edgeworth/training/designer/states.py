@@ -1,8 +1,9 @@
 """States of markets, reached by play: what the designer sees there, and the market itself, ready to be continued.
 
 Markets are played in lots. A lot has one population, number of bidders, episode length and designer, dealt from the settings so that each
-has its share of the lots; now and then another mechanism is posted than the designer's, so that states off its path are met too. Every step of every market is a state. Its
-market record can be continued any number of times, each time with other draws, while nothing that happened before changes.
+has its share of the lots; now and then another mechanism is posted than the designer's, so that states off its path are met too. Every
+step of every market is a state. Its market record can be continued any number of times, each time with other draws, while nothing that
+happened before changes.
 """
 
 from __future__ import annotations
