@@ -85,21 +85,21 @@ def sensitivity_finding(result: dict[str, Any]) -> str:
 
 ADAPTIVE = "adaptive (prior: stages)"
 MARKERS = {
-    ORACLE: ("*", INK, 110),
-    TOLD_STAGE: ("D", GREY, 44),
-    ADAPTIVE: ("o", ACCENT, 62),
-    "adaptive (prior: mixed)": ("o", "white", 62),
-    POLICY: ("h", ACCENT, 62),
-    SCHEDULE: ("v", "white", 54),
-    "best constant for the stages": ("s", GREY, 44),
-    "best constant for mixed": ("s", "white", 44),
-    "informed_greedy": ("^", LIGHT, 54),
-    "uniform": ("x", INK, 40),
-    "language_model": ("P", ACCENT, 62),
+    ORACLE: ("*", INK, 54),
+    TOLD_STAGE: ("D", GREY, 22),
+    ADAPTIVE: ("o", ACCENT, 40),
+    "adaptive (prior: mixed)": ("o", "white", 40),
+    POLICY: ("h", ACCENT, 40),
+    SCHEDULE: ("v", "white", 40),
+    "best constant for the stages": ("s", GREY, 34),
+    "best constant for mixed": ("s", "white", 34),
+    "informed_greedy": ("^", LIGHT, 40),
+    "uniform": ("x", INK, 34),
+    "language_model": ("P", ACCENT, 40),
 }
 """How each designer is drawn; a language model by the beginning of its name, whatever model it is."""
-SPREAD = 0.08
-"""How far apart the designers of one population stand, in rows."""
+ROW, SPREAD = 1.32, 0.08
+"""The height of a population's row in inches, and how far apart its designers stand, in rows: farther than their markers are high."""
 HEAD, LEGEND = 1.1, 0.65
 """Room for title and axis, and for the legend, in inches."""
 
@@ -107,7 +107,7 @@ HEAD, LEGEND = 1.1, 0.65
 def draw_designers(result: dict[str, Any], path: Path) -> None:
     """One row per population, one marker per designer, with its interval."""
     populations = result["populations"]
-    height = HEAD + LEGEND + 1.0 * len(populations)
+    height = HEAD + LEGEND + ROW * len(populations)
     with panels(path, 1, 1, (8.2, height), {"rect": (0.0, LEGEND / height, 1.0, 1.0)}) as (figure, grid):
         axes, named = grid[0][0], set[str]()
         for y, rows in enumerate(populations.values()):

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgeworth.dialogues.wording import share_words
 from edgeworth.evaluation.figures import ACCENT, INK, LIGHT, caption, name_rows, panels, point, pyplot, wrapped
-from edgeworth.evaluation.statistics import Estimate
+from edgeworth.evaluation.statistics import Estimate, counted
 from edgeworth.evaluation.tournament import cross_table, own_partner_column, shown_ranks
 from edgeworth.games.bargaining.contexts import Context
 from edgeworth.games.bargaining.frontier import Allocation, allocations, pareto_frontier, solutions
@@ -40,11 +40,18 @@ def draw_frontier(context: Context, path: Path, deal: Allocation | None = None) 
         axes.set(xlabel="worth to the agent (points)", ylabel="worth to the partner (points)")
         axes.set_xlim(-0.03 * max(context.my_maximum, 1), 1.05 * max(context.my_maximum, 1))
         axes.set_ylim(-0.03 * max(context.partner_maximum, 1), 1.05 * max(context.partner_maximum, 1))
-        utilities = zip(ITEM_NAMES, context.my_utilities, context.partner_utilities, strict=True)
-        worth = ", ".join(f"{name} {mine} and {theirs}" for name, mine, theirs in utilities)
-        words = f"{share_words(context.counts)}. Points per unit, to the agent and to the partner: {worth}."
-        axes.set_title(wrapped(words, 74), fontsize=10, loc="left")
+        axes.set_title(wrapped(frontier_finding(context), 74), fontsize=10, loc="left")
         axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3)
+
+
+def frontier_finding(context: Context) -> str:
+    """What each side gets at the Nash point, and of what."""
+    nash, names = solutions(context).nash, zip(ITEM_NAMES, context.my_utilities, context.partner_utilities, strict=True)
+    worth = ", ".join(f"{name} {mine} and {theirs}" for name, mine, theirs in names)
+    return (
+        f"At the Nash point the agent gets {counted(nash.mine, 'point')}, the partner {nash.theirs}."
+        f" The pool: {share_words(context.counts)}; points per unit, to the agent and to the partner: {worth}."
+    )
 
 
 def _grouped_points(context: Context) -> list[tuple[Allocation, str, str]]:
@@ -83,7 +90,7 @@ def draw_yardsticks(result: dict[str, Any], path: Path) -> None:
             rows = [row for row in reversed(scenario["rows"]) if row["agent"] in YARDSTICKS]
             for y, row in enumerate(rows):
                 axes.plot([0, row["value"]], [y, y], color=LIGHT, lw=1, zorder=1)
-                point(axes, row, y, ACCENT if row["agent"] in ("oracle", "bayes") else INK)
+                point(axes, row, y, ACCENT)
                 axes.text(row["value"] + 0.035, y, f"{row['value']:.3f}", va="center", fontsize=8)
             axes.set_yticks(range(len(rows)), [YARDSTICKS[row["agent"]] for row in rows], fontsize=9)
             axes.set_xlim(-0.02, 1.08)
@@ -135,6 +142,8 @@ COLOURS = "YlGnBu"
 """Light to dark, so that it reads in grey."""
 DARK = 0.55
 """From this share on, numbers in a cell are white."""
+LETTERS = 11
+"""The size of the letters, for a figure that a page shows at less than half its width."""
 GAP = 0.4
 """Room before the columns that stand beside the table."""
 NAME_LENGTH = 20
@@ -146,7 +155,7 @@ def draw_tournament(result: dict[str, Any], path: Path) -> None:
     scenarios = [scenario for scenario in result["scenarios"] if scenario["scores"]]
     columns = 2 if len(scenarios) > 1 else 1
     lines, players = max(1, -(-len(scenarios) // columns)), len(result["negotiators"])
-    size = columns * (1.9 + 0.38 * (players + 3)), lines * (1.5 + 0.37 * players) + 1.2
+    size = columns * (1.9 + 0.38 * (players + 3)), lines * (1.7 + 0.37 * players) + 1.2
     with panels(path, lines, columns, size, {"rect": (0, 0.6 / size[1], 1, 1 - 0.3 / size[1]), "w_pad": 2.0, "h_pad": 2.0}) as (
         figure,
         grid,
@@ -155,8 +164,8 @@ def draw_tournament(result: dict[str, Any], path: Path) -> None:
             axes.set_visible(False)
         for axes, scenario in zip(grid.flat, scenarios, strict=False):
             _draw_scenario(axes, scenario, _one_order(result, scenario))
-        caption(figure, tournament_finding(result), 62 * columns, fontsize=12)
-        figure.text(0.01, 0.06 / size[1], wrapped(tournament_legend(result), 78 * columns), fontsize=9, va="bottom")
+        caption(figure, tournament_finding(result), 60 * columns, fontsize=13)
+        figure.text(0.01, 0.06 / size[1], wrapped(tournament_legend(result), 70 * columns), fontsize=LETTERS, va="bottom")
 
 
 def _one_order(result: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
@@ -176,17 +185,19 @@ def _draw_scenario(axes: Any, scenario: dict[str, Any], order: Sequence[str]) ->
         _draw_cell(axes, places[-2], y, rows[row]["score"]["value"], bold=True)
         _draw_cell(axes, places[-1], y, own.get(row))
     labels = [f"{name[-NAME_LENGTH:]}  {shown_ranks(rows[name]['ranks'])}" for name in order]
-    axes.set_yticks(range(len(order)), labels, fontsize=9)
+    axes.set_yticks(range(len(order)), labels, fontsize=LETTERS)
     names = [name[-NAME_LENGTH:] for name in (*order, "score", f"({scenario['own_partner']})")]
-    axes.set_xticks(places, names, fontsize=9, rotation=40, ha="left", rotation_mode="anchor")
+    axes.set_xticks(places, names, fontsize=LETTERS, rotation=40, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.set_xlim(-0.55, places[-1] + 0.55)
     axes.set_ylim(len(order) - 0.45, -0.55)
     axes.set_aspect("equal")
-    axes.set_title(scenario["scenario"], fontsize=11, loc="left", fontweight="bold", pad=10)
+    axes.set_title(scenario["scenario"], fontsize=13, loc="left", fontweight="bold", pad=10)
     if scenario["absent"]:
-        axes.set_xlabel(f"does not take part: {', '.join(name[-NAME_LENGTH:] for name in scenario['absent'])}", fontsize=9, loc="left")
+        axes.set_xlabel(
+            f"does not take part: {', '.join(name[-NAME_LENGTH:] for name in scenario['absent'])}", fontsize=LETTERS, loc="left"
+        )
         axes.xaxis.set_label_position("bottom")
     axes.spines[:].set_visible(False)
 
@@ -199,7 +210,7 @@ def _draw_cell(axes: Any, x: float, y: float, value: float | None, outlined: boo
     axes.add_patch(plt.Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, facecolor=colour, edgecolor=edge, lw=0.8, ls=line))
     text = "–" if value is None else f"{value:.2f}".removeprefix("0")
     ink = LIGHT if value is None else "white" if value > DARK else INK
-    axes.text(x, y, text, ha="center", va="center", fontsize=9, color=ink, fontweight="bold" if bold else "normal")
+    axes.text(x, y, text, ha="center", va="center", fontsize=LETTERS, color=ink, fontweight="bold" if bold else "normal")
 
 
 def tournament_finding(result: dict[str, Any]) -> str:

@@ -15,12 +15,12 @@ Row = dict[str, Any]
 # What hints are worth
 
 HINT_PANELS = {
-    "legality": ("hints given / requested", [("legality", "hints given / requested", "o", ACCENT)]),
+    "legality": ("hints given / requested", [("legality", "hints given / requested", "s", ACCENT)]),
     "the Bayes plan's move": (
         "share of hints; share of value",
         [("same_move", "same act and share", "o", ACCENT), ("value_kept", "value of the plan kept", "D", "white")],
     ),
-    "reward when followed": ("share of the agent's maximum", [("share_of_maximum", "Σ reward / Σ maximum", "o", ACCENT)]),
+    "reward when followed": ("share of the agent's maximum", [("share_of_maximum", "share of the agent's maximum", "^", ACCENT)]),
 }
 """By title: the unit, and for each quantity its key, label, marker and colour."""
 MARKER: dict[str, Any] = {"s": 34, "edgecolor": INK, "linewidth": 0.9, "zorder": 3}
@@ -38,17 +38,16 @@ def draw_hint_measures(result: dict[str, Any], path: Path) -> None:
             axes.set_xlabel(unit, fontsize=9)
             axes.set_xlim(-0.04, 1.24)
             axes.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0])
-        first, comparison, last = grid[0]
-        for _, label, marker, colour in HINT_PANELS["the Bayes plan's move"][1]:
-            comparison.scatter([], [], marker=marker, color=colour, label=label, **MARKER)
+            for _, label, marker, colour in quantities:
+                axes.scatter([], [], marker=marker, color=colour, label=label, **MARKER)
+        first, _, last = grid[0]
         name_rows(first, [row["adviser"] for row in rows], 26, 9)
         first.set_ylim(len(rows) - 0.5, -0.5)
         for row in rows:
             if row["adviser"] == "bayes":
-                line = last.axvline(row["share_of_maximum"]["value"], color=INK, lw=0.8, ls=":", zorder=0)
-                comparison.plot([], [], color=line.get_color(), lw=0.8, ls=":", label="reward of the Bayes plan")
+                last.axvline(row["share_of_maximum"]["value"], color=INK, lw=0.8, ls=":", zorder=0, label="reward of the Bayes plan")
         caption(figure, hint_finding(result), 112)
-        figure.legend(*comparison.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower center", ncol=3)
+        figure.legend(frameon=False, fontsize=8.5, loc="lower center", ncol=5)
 
 
 def _draw_hint_row(axes: Any, y: int, row: dict[str, Any], quantities: list[tuple[str, str, str, str]]) -> None:
@@ -123,7 +122,7 @@ def _draw_hint_curves(result: Row, cells: Sequence[Row], path: Path) -> None:
         for axes in grid[-1]:
             axes.set_xlabel("moves of the agent (thousands)", fontsize=8.5)
         styles = {hint: HINT_STYLES.get(hint, OTHER_HINT) for hint in _along(cells, "hints")}
-        lines = [{"color": colour, "ls": line, "marker": marker, "ms": 4, "label": h} for h, (colour, line, marker) in styles.items()]
+        lines = [{"color": colour, "ls": line, "lw": 1.4, "label": hint} for hint, (colour, line, _) in styles.items()]
         legend_below(figure, size[1], [*lines, BAYES_LINE])
         figure.suptitle(hint_curves_finding(result), fontsize=10, x=0.01, ha="left")
 

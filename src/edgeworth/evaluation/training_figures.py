@@ -208,7 +208,7 @@ def draw_self_play(result: Row, path: Path) -> None:
             itself.set_ylabel(f"{row['game']}, {row['max_turns']} moves", fontsize=10)
             itself.set_ylim(0.0, 1.05)
             itself.axhline(last_offer, xmax=0.4, color=INK, lw=0.8, ls=DOTTED, zorder=0)
-            itself.text(0.5, last_offer - 0.05, "the last offer in theory", fontsize=7, ha="center")
+            itself.text(0.5, last_offer - 0.05, "the last offer in theory", fontsize=8, ha="center")
             for axes in (exploited, others):
                 axes.margins(y=0.15)
                 axes.set_ylim(0.0, None)
@@ -224,7 +224,7 @@ def _draw_kinds(
     axes: Any, row: Row, labels: dict[str, str], number_of: Callable[[Row, str], Any], reference: Row | None, digits: str
 ) -> None:
     """One panel: for every quantity both kinds side by side, and the reference where it has been measured."""
-    text: Row = {"textcoords": "offset points", "fontsize": 7}
+    text: Row = {"textcoords": "offset points", "fontsize": 8}
     for kind, found in row["kinds"].items():
         colour, marker, offset, (beside, align) = KINDS[kind]
         for x, name in enumerate(labels):
