@@ -47,7 +47,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "n_steps": ("rollout", "ppo.rollout"),
     "total_timesteps": ("num_train_steps",),
     "cadence_k": ("k", "hints.k"),
-    "provider": ("options.client", "hints.options.client"),
+    "provider": ("options.client", "hints.options.client", "hint"),
     "use_dataset": ("contexts: dataset", "env.contexts: dataset"),
     "dataset_mode": ("contexts: dataset", "env.contexts: dataset"),
 }

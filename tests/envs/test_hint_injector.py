@@ -23,7 +23,7 @@ from edgeworth.dialogues.hint_prompt import hint_schema
 from edgeworth.envs.hint_injector import HintFeed, HintInjectorEnv, HintInjectorVectorEnv, provider_of
 from edgeworth.envs.negotiation import NegotiationEnv
 from edgeworth.envs.negotiation_vector import NegotiationVectorEnv
-from edgeworth.errors import InvalidOption, UnknownName
+from edgeworth.errors import InvalidOption, UnknownKey, UnknownName
 from edgeworth.games.bargaining import rules
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import AVAILABLE_COLUMN
@@ -403,6 +403,12 @@ def test_an_unknown_provider_is_answered_with_its_neighbour() -> None:
 def test_a_cadence_is_a_whole_number_from_one(option: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOption, match=message):
         HintInjectorEnv(pools(), "random", **option)
+
+
+@pytest.mark.parametrize(("name", "ours"), [("cadence_k", "k"), ("provider", "hint"), ("hint_option", "hint_options")])
+def test_another_name_for_an_option_is_answered_with_ours(name: str, ours: str) -> None:
+    with pytest.raises(UnknownKey, match=f"Unknown option '{name}'. Known: .*Did you mean '{ours}'"):
+        HintInjectorEnv(pools(), **{name: 1})
 
 
 def test_options_of_a_provider_are_checked() -> None:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from edgeworth import catalog
 from edgeworth.config import HintConfig
-from edgeworth.errors import InvalidOption
+from edgeworth.errors import InvalidOption, UnknownKey
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hint_features import (
     HINT_FEATURES,
@@ -116,8 +116,11 @@ class _WithHints:
         age: bool = False,
         hint_options: Mapping[str, Any] | None = None,
         dropout: float = 0.0,
+        **unknown: Any,
     ) -> None:
         given = {"k": k, "hold_last": hold_last, "age": age, "dropout": dropout}
+        for name in unknown:
+            raise UnknownKey("option", name, ("hint", "hint_options", *given))
         config: HintConfig = build(HintConfig, given, "option")
         if not isinstance(env, self.wraps):
             raise InvalidOption(f"env is {env!r}; HintInjectorEnv wraps a single environment, HintInjectorVectorEnv a vector environment.")
