@@ -93,7 +93,7 @@ def test_analyse_draws_the_frontier(tmp_path: Path) -> None:
     run = edgeworth("analyse", "--seed", "3", "--figure", str(picture))
     assert run.returncode == 0, run.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "Pareto frontier" in run.stdout
+    assert "Pareto frontier" in run.stdout and "INSIST 4 hats → DISAGREE; worth" in " ".join(run.stdout.split())
 
 
 def test_analyse_says_why_there_is_no_plan_for_a_partner_whose_offers_reveal_its_utilities() -> None:

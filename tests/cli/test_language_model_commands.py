@@ -104,6 +104,7 @@ def test_tokens_and_seconds_are_reported_at_the_end(called: Call, pocket: Call) 
     assert (
         "obliging: 3 prompts, 3,000 + 390 tokens read and written, 0.25 s a reply (p90 0.25 s), every reply a legal mechanism." in run.out
     )
+    assert "obliging: 1 prompt, 1,000 + 130 tokens" in called(*MARKET, "--steps", "1", "--quiet").out
 
 
 @pytest.mark.parametrize("quiet", [True, False])

@@ -71,7 +71,7 @@ def test_a_seed_replays_and_the_scores_multiply(called: Call) -> None:
 
 def test_brief_shows_the_verdict_alone(called: Call) -> None:
     run = called("market", "--brief", "--stage", "3", "--steps", "2")
-    assert run.status == 0 and run.out.strip().startswith("R 0.") and "Sale" not in run.out and "profit" not in run.out
+    assert run.status == 0 and run.out.startswith("R 0.") and "Sale" not in run.out and "profit" not in run.out
     assert "To try:" in run.out
 
 

@@ -102,6 +102,8 @@ def test_asking_for_what_the_partner_offers_gets_the_hint_that_agree_takes_it(ty
     assert "agree takes it" in run.out and "you accepted" in run.out
     insisted = typing("play", *PARTNER_OPENS, typed="propose 1 1 1\nyes\nq\n")
     assert "You: PROPOSE — you get 1 book, 1 hat, 1 ball" in insisted.out
+    instead = typing("play", *PARTNER_OPENS, typed="propose 1 1 1\ni want everything\n\nq\n")
+    assert "You: PROPOSE — you get 2 books, 4 hats, 3 balls" in instead.out
 
 
 @pytest.mark.parametrize("command", ["play", "talk"])

@@ -39,7 +39,7 @@ def analyse(
     Marked are the Nash, Kalai–Smorodinsky, egalitarian and welfare-maximising points. The agent's best result against the partner is
     computed twice: with the partner's utilities known, and without.
 
-    Example: edgeworth analyse --counts 3,2,1 --mine 1,2,3 --theirs 2,1,2 --figure frontier.png
+    Example: edgeworth analyse --counts 2,4,3 --mine 9,10,8 --theirs 7,1,8 --figure frontier.png
     """
     context, config = given_context(options.game_config(scenario, partner, settings), seed, counts, mine, theirs, needs_theirs=True)
     if figure is not None:
@@ -77,4 +77,4 @@ def _page(context: Context, config: BargainingConfig, bounds: dict[str, Any]) ->
 
 def _plan_words(plan: dict[str, Any]) -> str:
     offers = [f"{offer['act']} {share_words(offer['share'])}" for offer in plan["offers"]]
-    return f"{' → '.join([*offers, 'AGREE' if plan['agrees'] else 'leave it'])}; worth {plan['value']:.2f} on average"
+    return f"{' → '.join([*offers, 'AGREE' if plan['agrees'] else 'DISAGREE'])}; worth {plan['value']:.2f} on average"

@@ -124,6 +124,8 @@ def market_command(
     if not brief and (quiet or steps > 1):
         show_account(accounts)
         out.print("Profit is the seller's, surplus the bidders'. After the slash: the first best, with R = 1.", style="dim")
+    if not brief:
+        out.print()
     show_verdict(accounts, best_change(DaedalusAction(**accounts[-1]["mechanism"]), config, TRIED_EPISODES, seed))
     if model_account is not None:
         show_model_account(model_account)
@@ -259,7 +261,7 @@ def show_verdict(accounts: Sequence[dict[str, Any]], change: tuple[str, Any, Est
     """The mean score, its four parts, the one that cost most, and what to try."""
     means = {name: sum(a[name] for a in accounts) / len(accounts) for name in (*PARTS, "composite")}
     parts = ", ".join(f"{word} {means[name]:.2f}" for name, word in PARTS.items())
-    out.print(f"\n[bold]R {means['composite']:.3f}[/] on average, with {parts}; in every step R is their product.")
+    out.print(f"[bold]R {means['composite']:.3f}[/] on average, with {parts}; in every step R is their product.")
     worst = min(PARTS, key=lambda name: means[name])
     out.print(f"{PARTS[worst].capitalize()} cost most: {COSTS[worst]}.")
     if change is None:
@@ -285,7 +287,7 @@ def show_rejection(verdict: dict[str, Any], step: int) -> None:
 def show_model_account(account: dict[str, Any]) -> None:
     """The number of prompts, their tokens and seconds, and how many replies were used."""
     prompts, cached = account["prompts"], account["cache_hits"]
-    parts = [f"{prompts:,} prompts", *([f"{cached:,} from the cache"] if cached else [])]
+    parts = [counted(prompts, "prompt"), *([f"{cached:,} from the cache"] if cached else [])]
     if prompts > cached:
         parts.append(f"{account['prompt_tokens']:,} + {account['completion_tokens']:,} tokens read and written")
     if account["latency"]:

@@ -189,4 +189,4 @@ def _labelled_page(name: str, labelled: dict[str, Any]) -> Iterator[RenderableTy
             found.add_row(name, *(str(row[key]) for key in ("n", "right", "asked", "misread")))
         yield found
     if labelled["very_sure"] is not None:
-        yield f"Of {labelled['very_sure']['n']} readings at {VERY_SURE} or more, {labelled['very_sure']['value']:.3f} are right."
+        yield f"Of {counted(labelled['very_sure']['n'], 'reading')} at {VERY_SURE} or more, {labelled['very_sure']['value']:.3f} are right."

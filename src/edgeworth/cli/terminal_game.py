@@ -116,7 +116,11 @@ class TerminalGame:
         text = self._input(prompt)
         while text is not None and text.lower() not in QUIT:
             found = self._read(text)
-            if isinstance(found, Move) and not self._takes_back(found):
+            if isinstance(found, Move) and found.act in (Act.PROPOSE, Act.INSIST) and found.share == self.offered:
+                act = Act(found.act).name
+                self.screen.print(f"That is what the partner offers: [cyan]agree[/] takes it. Say {act} all the same? yes or no")
+                found = self._answer(found)
+            if isinstance(found, Move):
                 return found
             text = found if isinstance(found, str) else self._input(prompt)
         return None
@@ -159,19 +163,16 @@ class TerminalGame:
         else:
             asked = f"[yellow]{escape(found.words)}[/]{f' It would give you {worth}.' if worth else ''}{walks}"
             tell(f"{asked} Answer [cyan]yes[/] or [cyan]no[/]; or say it in other words.", self.screen)
-        answer = self._input("[bold]Your answer:[/] ")
-        if answer is None or answer.lower() in NO:
-            return None if answer is not None else QUIT[0]
-        agrees = answer.lower() in (YES if found.move is not None else YES[1:])
-        return move if agrees else answer or None
+        return self._answer(move, YES if found.move is not None else YES[1:])
 
-    def _takes_back(self, move: Move) -> bool:
-        """Whether a person who asks for what the partner offers anyway would rather not."""
-        if move.act not in (Act.PROPOSE, Act.INSIST) or move.share is None or move.share != self.offered:
-            return False
-        self.screen.print(f"That is what the partner offers: [cyan]agree[/] takes it. Say {Act(move.act).name} all the same? yes or no")
+    def _answer(self, move: Move, agreeing: Sequence[str] = YES[1:]) -> Move | str | None:
+        """Whether a person wants a move: the move, nothing, or the line that was typed instead."""
         answer = self._input("[bold]Your answer:[/] ")
-        return answer is None or answer.lower() not in YES[1:]
+        if answer is None:
+            return QUIT[0]
+        if answer.lower() in agreeing:
+            return move
+        return None if answer.lower() in NO else answer or None
 
     def example(self) -> str:
         """A share that can be asked for here."""
