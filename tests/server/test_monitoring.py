@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sqlite3
 import subprocess
 import sys
@@ -85,6 +86,20 @@ def test_a_failure_behind_a_refusal_is_logged_with_its_traceback(
     over_http, over_socket = (record for record in caplog.records if "store_unavailable" in record.getMessage())
     assert answer.headers["x-request-id"] in over_http.getMessage() and "on a socket" in over_socket.getMessage()
     assert all(isinstance(record.exc_info[1].__cause__, sqlite3.OperationalError) for record in (over_http, over_socket))  # type: ignore
+
+
+def test_workers_that_share_a_pipe_do_not_write_into_the_lines_of_each_other() -> None:
+    script = (
+        "import logging; from edgeworth.server import monitoring; monitoring.set_up_log()\n"
+        "for number in range(2_000): monitoring.note(logging.INFO, 'line', number=number, padding='x' * (number % 300))\n"
+        "monitoring.FLUSH_SECONDS = 60.0"
+    )
+    reading, writing = os.pipe()
+    workers = [subprocess.Popen([sys.executable, "-c", script], stderr=writing) for _ in range(4)]
+    os.close(writing)
+    with open(reading, encoding="utf-8") as log:
+        numbers = [json.loads(line)["number"] for line in log]
+    assert sorted(numbers) == sorted(list(range(2_000)) * 4) and [worker.wait(60.0) for worker in workers] == [0] * 4
 
 
 def test_what_others_log_or_warn_of_is_in_the_log_too() -> None:

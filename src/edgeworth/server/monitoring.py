@@ -15,11 +15,12 @@ import itertools
 import logging
 import os
 import queue
+import select
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -89,10 +90,23 @@ class LogWriter(logging.Handler):
             if self._dropped:
                 dropped, self._dropped = self._dropped, 0
                 lines.append(_line(time.time(), logging.WARNING, {"event": "lines_dropped", "lines": dropped}, None))
-            _write_out("".join(f"{line}\n" for line in lines).encode())
+            for piece in pieces(lines):
+                _write_out(piece)
             for written in taken:
                 if isinstance(written, threading.Event):
                     written.set()
+
+
+def pieces(lines: Iterable[str]) -> Iterator[bytes]:
+    """Lines together in pieces that a pipe takes as a whole, so that no worker writes into the line of another; a longer line by itself."""
+    piece = b""
+    for line in lines:
+        encoded = f"{line}\n".encode()
+        if piece and len(piece) + len(encoded) > select.PIPE_BUF:
+            yield piece
+            piece = b""
+        piece += encoded
+    yield piece
 
 
 def _write_out(content: bytes) -> None:
