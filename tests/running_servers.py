@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,26 @@ def client_of(settings: ServerSettings, **options: Any) -> Iterator[TestClient]:
         yield client
 
 
+def wait_for(is_so: Callable[[], Any], seconds: float = 90.0) -> None:
+    """Wait until something is so."""
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until, "It did not come true in time."
+        time.sleep(0.05)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process has ended, even if nobody has asked how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 class Server(LoggedProcess):
     """`edgeworth serve` as a process."""
 
-    def address(self, seconds: float = 60.0) -> str:
+    def address(self, seconds: float = 120.0) -> str:
         """Where it serves, once it does."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -58,7 +74,7 @@ class Server(LoggedProcess):
             time.sleep(0.05)
         raise AssertionError("The server did not start:\n" + "".join(self.log))
 
-    def stop(self, sig: int = signal.SIGTERM, seconds: float = 30.0) -> int:
+    def stop(self, sig: int = signal.SIGTERM, seconds: float = 60.0) -> int:
         """Tell it to stop, and wait."""
         if self.process.poll() is None:
             self.process.send_signal(sig)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -104,13 +106,15 @@ def test_what_is_forgotten_leaves_nothing_and_cannot_be_stepped(store: Store) ->
 
 def test_only_idle_sessions_expire(store: Store) -> None:
     idle, used = opened(store, "idle"), opened(store, "used")
-    store.advance(idle.generation, 0, "x", done=False)
-    time.sleep(0.3)
-    store.advance(used.generation, 0, "x", done=False)
-    assert swept(store, 0.2) == ["idle"]
+    for session in (idle, used):
+        assert store.advance(session.generation, 0, "x", done=False)
+    with store.database.writing() as cursor:  # both were opened long ago, and one was used since
+        cursor.execute("UPDATE edgeworth_openings SET created = 0.0")
+        cursor.execute("UPDATE edgeworth_log SET written = 0.0 WHERE generation = :generation", {"generation": idle.generation})
+    assert swept(store, 3_600.0) == ["idle"]
     assert store.find("ann", "idle") is None and store.actions(idle.generation) == []
     assert store.actions(used.generation) == ["x"]
-    assert swept(store, 0.2) == []
+    assert swept(store, 3_600.0) == []
 
 
 def test_a_session_that_nobody_named_expires_earlier_also_after_its_next_episode(store: Store) -> None:
@@ -280,6 +284,19 @@ def test_a_log_that_somebody_still_reads_keeps_no_writer_waiting(tmp_path: Path)
                 each.result(60.0)
     assert time.monotonic() - began < BUSY_SECONDS / 2
     store.close()
+
+
+def test_a_postgresql_machine_that_vanished_from_the_network_is_noticed(postgres_url: str) -> None:
+    """Its connections would wait for a quarter of an hour, and with them every request."""
+    store = Store(postgres_url)
+    connection = store.database._engine.raw_connection()
+    with socket.socket(fileno=os.dup(connection.driver_connection.fileno())) as line:  # type: ignore[union-attr]
+        assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 10_000
+        assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        waits = [line.getsockopt(socket.IPPROTO_TCP, each) for each in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)]
+    connection.close()
+    store.close()
+    assert waits == [10, 5, 3]
 
 
 def test_a_dead_connection_to_postgresql_is_replaced(postgres_url: str) -> None:

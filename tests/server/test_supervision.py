@@ -12,15 +12,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 from benchmarks.server_process import free_port
 
-from running_servers import Server, read_to_the_end, served
+from running_servers import Server, has_ended, read_to_the_end, served, wait_for
 
 AS_PROCESS_ONE = """
 import os, pathlib, signal, subprocess, sys, time
@@ -28,11 +28,12 @@ from edgeworth.server.serving import leave_process_one
 leave_process_one()
 told = []
 signal.signal(signal.SIGTERM, lambda *_: told.append("SIGTERM"))
-subprocess.run(["sh", "-c", "sleep 0.2 &"])  # an orphan, which process 1 inherits
+orphan = subprocess.run(["sh", "-c", "sleep 0.2 >/dev/null & echo $!"], stdout=subprocess.PIPE, text=True).stdout.strip()
 os.kill(1, signal.SIGTERM)
-time.sleep(1.0)
-states = [path.read_text().rpartition(")")[2].split()[0] for path in pathlib.Path("/proc").glob("[0-9]*/stat")]
-sys.exit(5 if told == ["SIGTERM"] and "Z" not in states else 1)
+until = time.monotonic() + 30.0
+while (not told or pathlib.Path("/proc", orphan).exists()) and time.monotonic() < until:
+    time.sleep(0.05)
+sys.exit(5 if told == ["SIGTERM"] and not pathlib.Path("/proc", orphan).exists() else 1)
 """
 
 STORE_AWAY_TWICE = """
@@ -56,23 +57,42 @@ def events(server: Server, name: str) -> list[dict[str, object]]:
     return [line for line in lines if line["event"] == name]
 
 
-def wait_for(is_so: Callable[[], bool], seconds: float = 90.0) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.1)
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["process", "group"])
+def test_a_signal_to_the_process_or_its_group_drains_and_an_interrupt_ends_the_drain(tmp_path: Path, workers: str, send: Any) -> None:
+    with served(tmp_path, "--drain-seconds", "600", "--workers", workers) as server:
+        base = server.address()
+
+        def draining() -> bool:
+            answers = [httpx.get(f"{base}/ready", timeout=20.0) for _ in range(10)]  # of both workers
+            return all((ready.status_code, ready.json().get("code")) == (503, "draining") for ready in answers)
+
+        for _ in range(2):
+            send(server.process.pid, signal.SIGTERM)
+            wait_for(draining)
+        assert httpx.get(f"{base}/sessions", timeout=20.0).status_code == 200
+        os.killpg(server.process.pid, signal.SIGINT)
+        assert server.process.wait(60.0) == (130 if workers == "1" else 0)  # interrupted; or ended by its supervisor
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_signal_to_the_whole_process_group_drains_too(tmp_path: Path, workers: str) -> None:
-    with served(tmp_path, "--drain-seconds", "5", "--workers", workers) as server:
-        base = server.address()
-        os.killpg(server.process.pid, signal.SIGTERM)
-        time.sleep(2.0)  # the supervisor has passed the signal on by now
-        for _ in range(10):  # both workers
-            ready = httpx.get(f"{base}/ready")
-            assert (ready.status_code, ready.json()["code"]) == (503, "draining")
-        assert server.process.wait(60.0) == 0
+def test_a_drain_lasts_as_long_as_it_was_told(tmp_path: Path, workers: str) -> None:
+    with served(tmp_path, "--drain-seconds", "2", "--workers", workers) as server:
+        server.address()
+        told = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - told >= 2.0
+
+
+def test_a_server_that_is_replacing_its_workers_stops_when_it_is_told(tmp_path: Path) -> None:
+    with served(tmp_path, "--workers", "3") as server:
+        server.address()
+        wait_for(lambda: len(events(server, "worker_started")) == 3)
+        server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: len(events(server, "worker_started")) == 4)
+        assert server.stop() == 0
+        assert len(events(server, "worker_started")) <= 5  # not all three were replaced first
+    assert all(has_ended(int(str(event["pid"]))) for event in events(server, "worker_started"))
 
 
 def test_workers_are_replaced_on_sighup_without_refusing_a_request(tmp_path: Path) -> None:
@@ -96,13 +116,19 @@ def test_workers_are_replaced_on_sighup_without_refusing_a_request(tmp_path: Pat
         assert server.stop() == 0
 
 
+def waiting_connections(port: int) -> int:
+    """Connections to a port that no process has accepted yet."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(int(line[4].partition(":")[2], 16) for line in lines if line[1].endswith(f":{port:04X}") and line[3] == "0A")
+
+
 def test_a_worker_that_leaves_answers_the_connections_that_it_has_accepted(tmp_path: Path) -> None:
     with served(tmp_path, "--workers", "2") as server:
         port = int(server.address().rpartition(":")[2])
         wait_for(lambda: len([line for line in list(server.log) if "Application startup complete" in line]) == 2)
         with contextlib.ExitStack() as stack:
             lines = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30.0)) for _ in range(20)]
-            time.sleep(0.5)  # all are accepted, by one worker or the other
+            wait_for(lambda: not waiting_connections(port))  # all are accepted, by one worker or the other
             for event in events(server, "worker_started"):
                 os.kill(int(str(event["pid"])), signal.SIGTERM)
             time.sleep(0.2)

@@ -29,6 +29,9 @@ BUSY_SECONDS = 10
 LOOP_SECONDS = 0.0
 """An event loop, which serves everybody else, does not wait; a thread has to in its place."""
 CONNECT_SECONDS = 10
+GONE = {"tcp_user_timeout": 10_000, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+"""When a PostgreSQL machine that has vanished from the network counts as gone: after 10 seconds (in milliseconds) without an
+acknowledgement of what was sent, or 25 seconds of silence. The system by itself would wait a quarter of an hour or longer."""
 PAGES_BETWEEN_CHECKPOINTS = 4_000
 """SQLite's log may grow to 16 MB before a thread copies it into the file, which waits for the disk."""
 LONG_LOG = 4 * PAGES_BETWEEN_CHECKPOINTS
@@ -258,9 +261,9 @@ def _sqlite_engine(url: URL, power: bool, patience: float = BUSY_SECONDS, pages:
 
 def _postgresql_engine(url: URL, power: bool, **pool: Any) -> Engine:
     """A pool of connections, each checked before it is used; without `power`, the database's own setting says what a commit waits for."""
-    timeout = {"connect_timeout": CONNECT_SECONDS}
+    patience = {"connect_timeout": CONNECT_SECONDS, **GONE}
     try:
-        engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=timeout, pool_pre_ping=True, **pool)
+        engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=patience, pool_pre_ping=True, **pool)
     except ImportError as error:
         raise InvalidOption("The store's driver is missing; install it with the `server` extra.") from error
 

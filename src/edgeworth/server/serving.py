@@ -178,6 +178,8 @@ def _supervise(config: uvicorn.Config, listening: socket.socket) -> None:
     with tempfile.TemporaryDirectory(prefix="edgeworth-metrics-", dir=parent, ignore_cleanup_errors=True) as folder:
         os.environ[METRICS_FOLDER], os.environ[clock.VARIABLE] = folder, repr(clock.BOOT)
         supervisor = Multiprocess(config, [listening])
+        for sig in (signal.SIGTERM, signal.SIGINT):  # it would take them up only after replacing all workers where it is doing so
+            signal.signal(sig, lambda *_: supervisor.should_exit.set())
         supervisor.run()
     if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
         raise CannotServe("The workers do not start; their log above says why.")
