@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from rich.console import Console
 from edgeworth import __version__
 from edgeworth.cli import FIRST, LAST, LazyCommand, app, console, main
 from edgeworth.config import config_folder, found_config, load_yaml
-from edgeworth.errors import DataError
+from edgeworth.errors import DataError, FallbackUsed
 
 Called = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
@@ -86,6 +87,16 @@ for kind in (np.int64, np.int32):
         for _ in range(2)
     ]
     assert [run.stdout.split() for run in runs] == [["compiling"], []]
+
+
+def test_every_command_says_a_fallback_once_and_without_the_line_of_code(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> None:
+        for _ in range(2):
+            warnings.warn("The greedy rule stands in.", FallbackUsed, stacklevel=1)
+
+    for _ in range(2):
+        main(command)
+        assert capsys.readouterr().err == "The greedy rule stands in.\n"
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from edgeworth import __version__, catalog
-from edgeworth.cli.console import complain, say
+from edgeworth.cli.console import complain, fallbacks_as_messages, say
 from edgeworth.errors import EdgeworthError, InvalidContext, InvalidOption
 from edgeworth.progress import COMPILING, ON_COMPILING
 
@@ -161,9 +161,10 @@ def edgeworth(
 
 
 def main(command: Callable[[], object] = app) -> None:
-    """Run a command; our own errors become one sentence and an exit status."""
+    """Run a command; warnings and our own errors become sentences, errors an exit status too."""
     try:
-        command()
+        with fallbacks_as_messages():
+            command()
     except EdgeworthError as error:
         complain(str(error))
         sys.exit(2 if isinstance(error, InvalidOption | InvalidContext) else 1)

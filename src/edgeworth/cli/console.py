@@ -43,14 +43,18 @@ def complain(message: str) -> None:
 
 @contextmanager
 def fallbacks_as_messages() -> Iterator[None]:
-    """Print warnings as sentences, without the line of code they come from, and each fallback once."""
+    """Print warnings as sentences, without the line of code they come from, and each of them once."""
+    said = set[str]()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        say(str(message) if issubclass(category, FallbackUsed) else f"{category.__name__}: {message}")
+        words = str(message) if issubclass(category, FallbackUsed) else f"{category.__name__}: {message}"
+        if words not in said:
+            said.add(words)
+            say(words)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
-        warnings.simplefilter("once", FallbackUsed)
+        warnings.simplefilter("always", FallbackUsed)
         yield
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, say
+from edgeworth.cli.console import command_line, deliver, say
 from edgeworth.cli.options import AsJson
 from edgeworth.errors import DataError
 from edgeworth.llm.huggingface import CARD
@@ -36,8 +36,7 @@ def merge_command(
     from edgeworth.training.designer.merge import merge
 
     measured = _measured(results)
-    with fallbacks_as_messages():
-        card = merge(find(model), out_folder, command_line())
+    card = merge(find(model), out_folder, command_line())
     write_model_card(out_folder, card, measured)
     say(f"Wrote {out_folder}.")
     deliver(card, _page(card), as_json)

@@ -18,7 +18,7 @@ from edgeworth.agents.hints.bayes import Bayes
 from edgeworth.agents.hints.llm import Consultation, LanguageModelHints, laid_out
 from edgeworth.cli import options
 from edgeworth.cli.bargaining_tables import context_table
-from edgeworth.cli.console import deliver, fallbacks_as_messages, table
+from edgeworth.cli.console import deliver, table
 from edgeworth.cli.situation import after_history, after_moves, given_context
 from edgeworth.dialogues.hint_prompt import move_words, rules_words
 from edgeworth.dialogues.wording import share_words
@@ -77,9 +77,8 @@ def hint_command(
         raise InvalidOption("--history and --moves exclude each other: the moves are given, or played.")
     context, config = given_context(config, seed, counts, mine, theirs, needs_theirs=False)
     batch = after_moves(config, context, seed, moves, player) if history is None else after_history(config, context, history)
-    with fallbacks_as_messages():
-        giver.check(batch)
-        found = _ask(giver, batch)
+    giver.check(batch)
+    found = _ask(giver, batch)
     close(giver)
     planned = _plan(batch)
     result = _result(batch, provider, giver, found, planned)

@@ -17,7 +17,7 @@ from edgeworth.agents.designers.designer import Designer, known_to
 from edgeworth.agents.designers.language_model import LanguageModel, bundled_designer
 from edgeworth.agents.questions import OWN_CLIENT
 from edgeworth.cli import options
-from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, table
+from edgeworth.cli.console import command_line, deliver, progress, table
 from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.designer_evaluation import Cell, play_cell
 from edgeworth.evaluation.designer_targets import legal_share, quartiles
@@ -58,18 +58,17 @@ def inference_command(
     Example: python inference.py --n-episodes 30 --baseline --repo-id runs/grpo
     """
     cell = Cell(stage, n_agents)
-    with fallbacks_as_messages():
-        author = _author(designer, repo_id, constrained)
-        try:
-            if n_episodes is None and not baseline:
-                result = _one_step(author, cell, seed)
-                deliver({"command": command_line(), **result}, _step_page(result), as_json, notes=result["notes"])
-                return
-            with progress() as task:
-                played = _episodes(author, _label(designer, repo_id), cell, n_episodes or EPISODES, baseline, seed, task(designer))
-        finally:
-            if isinstance(author, LanguageModel):
-                author.close()
+    author = _author(designer, repo_id, constrained)
+    try:
+        if n_episodes is None and not baseline:
+            result = _one_step(author, cell, seed)
+            deliver({"command": command_line(), **result}, _step_page(result), as_json, notes=result["notes"])
+            return
+        with progress() as task:
+            played = _episodes(author, _label(designer, repo_id), cell, n_episodes or EPISODES, baseline, seed, task(designer))
+    finally:
+        if isinstance(author, LanguageModel):
+            author.close()
     drawer = "edgeworth.evaluation.designer_figures:draw_episodes"
     deliver({"command": command_line(), **played}, _page(played), as_json, out_file, figure if baseline else None, drawer, played["notes"])
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from edgeworth.cli.console import command_line, deliver, fallbacks_as_messages, progress, say
+from edgeworth.cli.console import command_line, deliver, progress, say
 from edgeworth.cli.options import AsJson, Partner, changed
 from edgeworth.config import BargainingConfig, found_config, load_yaml, scenario_names
 from edgeworth.errors import InvalidOption
@@ -69,19 +69,18 @@ def train_command(
     folder, wanted = _folder_and_settings(config, changes, out_folder, resume)
     if not resume:
         refuse_existing(folder)
-    with fallbacks_as_messages():
+    with progress() as task:
+        prepare(wanted, say, task("preparing"))
+    run = Run.resume(wanted, folder) if resume else Run.begin(wanted, folder, command_line())
+    say(_nothing_left(run, folder) if run.over else f"{'Continuing' if resume else 'Training'} in {folder}.{_rounded_up(wanted)}")
+    try:
         with progress() as task:
-            prepare(wanted, say, task("preparing"))
-        run = Run.resume(wanted, folder) if resume else Run.begin(wanted, folder, command_line())
-        say(_nothing_left(run, folder) if run.over else f"{'Continuing' if resume else 'Training'} in {folder}.{_rounded_up(wanted)}")
-        try:
-            with progress() as task:
-                last = run.train(_reporter(task("training"), wanted.num_train_steps))
-        except (KeyboardInterrupt, SystemExit):
-            say(f"{saved_so_far(folder)}; continue with: edgeworth train --out {folder} --resume")
-            raise
-        finally:
-            run.close()
+            last = run.train(_reporter(task("training"), wanted.num_train_steps))
+    except (KeyboardInterrupt, SystemExit):
+        say(f"{saved_so_far(folder)}; continue with: edgeworth train --out {folder} --resume")
+        raise
+    finally:
+        run.close()
     _deliver(folder, wanted, last, run.progress.best, as_json)
 
 
