@@ -34,7 +34,7 @@ from edgeworth.server.app import create_app
 from edgeworth.server.designers import OFFERED
 from edgeworth.server.model_process import ModelProcess
 from edgeworth.server.settings import QueueLimits
-from running_servers import MECHANISM, OFFER, client_of, in_thread, settings_in
+from running_servers import MECHANISM, OFFER, client_of, in_thread, settings_in, wait_for
 
 SENT = ("round_number", "episode_length", "market_outcomes")
 """What the client of the published environment sends of an observation."""
@@ -248,14 +248,15 @@ def test_an_illegal_mechanism_of_a_model_is_an_error(tmp_path: Path, monkeypatch
 
 
 def test_a_killed_model_process_is_an_error_and_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=1.0)
+    log = tmp_path / "calls"
+    with_stub(monkeypatch, text=json.dumps(MECHANISM), seconds=2.0, log=str(log))
     app = create_app(settings_in(tmp_path))
     with TestClient(app, base_url="http://localhost") as client, ThreadPoolExecutor(1) as pool:
         opened(client)
         ask = {"session_id": "demo", "designer": "language_model"}
         assert client.post("/api/design", json=ask).status_code == 200
         asked = pool.submit(client.post, "/api/design", json=ask)
-        time.sleep(0.4)
+        wait_for(lambda: len(log.read_text(encoding="utf-8").split()) == 2)  # it writes
         os.kill(app.state.model_process.pid, signal.SIGKILL)
         answer = asked.result()
         assert problem(answer, 503, "model_unavailable")["reason"] == "dropped" and int(answer.headers["retry-after"]) >= 1
@@ -266,13 +267,13 @@ def test_a_model_that_is_not_there_is_failed_in_the_list_too(tmp_path: Path, mon
     with_stub(monkeypatch, missing=True)
     with client_of(settings_in(tmp_path)) as client:
         assert client.post("/api/designers/language_model/warm-up").status_code == 202
-        line = wait_for(client, "language_model", "failed")
+        line = line_in_state(client, "language_model", "failed")
         assert line["reason"] == "There is no such model; train one."
         opened(client)
         problem(client.post("/api/design", json={"session_id": "demo", "designer": "language_model"}), 503, "model_unavailable")
 
 
-def wait_for(client: TestClient, name: str, state: str) -> dict[str, Any]:
+def line_in_state(client: TestClient, name: str, state: str) -> dict[str, Any]:
     """The line of a designer, when it has come to a state."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
@@ -288,7 +289,7 @@ def test_the_list_names_the_default_and_what_is_loaded(tmp_path: Path, monkeypat
     with client_of(settings_in(tmp_path, designer="best_constant", warm=("language_model", "random"))) as client:
         found = client.get("/api/designers").json()
         assert found["default"] == "best_constant" and [line["name"] for line in found["designers"]] == list(OFFERED)
-        wait_for(client, "language_model", "loaded")
+        line_in_state(client, "language_model", "loaded")
         providers = {line["name"]: line["state"] for line in client.get("/bargaining/hints").json()["providers"]}
         assert providers["random"] == "loaded" and providers["bayes"] == "cold"
 
@@ -389,7 +390,7 @@ def test_the_server_answers_while_the_model_writes(tmp_path: Path, monkeypatch: 
             return seconds, time.perf_counter() - began
 
     seconds, whole = asyncio.run(use())
-    assert whole > 2.0 and len(seconds) > 40 and max(seconds) < 1.0
+    assert whole > 2.0 and len(seconds) > 10 and max(seconds) < 1.5
 
 
 def test_a_request_is_cancelled_when_its_client_disconnects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,14 +400,12 @@ def test_a_request_is_cancelled_when_its_client_disconnects(tmp_path: Path, monk
         address = f"http://127.0.0.1:{port}"
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(httpx.post, f"{address}/api/design", json=market(0), timeout=60)
-            until = time.monotonic() + 30
-            while not log.exists() and time.monotonic() < until:
-                time.sleep(0.02)
+            wait_for(log.exists)
             with pytest.raises(httpx.ReadTimeout):
-                httpx.post(f"{address}/api/design", json=market(1), timeout=0.3)
+                httpx.post(f"{address}/api/design", json=market(1), timeout=1.5)
+            gone = 'edgeworth_queue_requests_total{ending="gone",queue="language_model"} 1.0'
+            wait_for(lambda: gone in httpx.get(f"{address}/metrics", timeout=20.0).text)
             assert first.result().status_code == 200
-        metrics = httpx.get(f"{address}/metrics").text
-    assert 'edgeworth_queue_requests_total{ending="gone",queue="language_model"} 1.0' in metrics
     assert log.read_text(encoding="utf-8").split() == ["1"]
 
 

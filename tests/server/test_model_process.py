@@ -20,6 +20,7 @@ from edgeworth.errors import ModelUnavailable
 from edgeworth.llm.client import Completion, Message, Sampling, TokenLogprob
 from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.server.model_process import ModelProcess, ProcessClient, designer_process, pocket_process
+from running_servers import has_ended, wait_for
 
 QUESTION = [[Message("user", "Zwei Bücher?")]]
 
@@ -55,10 +56,16 @@ def test_a_reply_comes_back_as_it_was_written(stub: Any) -> None:
     assert isinstance(reply.logprobs[0], TokenLogprob) and reply.logprobs[0].logprob == pytest.approx(-0.6931, abs=1e-4)
 
 
-def test_a_killed_process_is_reported_and_started_again(stub: Any) -> None:
-    process = stub(text="x", seconds=0.5)
+def test_a_killed_process_is_reported_and_started_again(stub: Any, tmp_path: Path) -> None:
+    log = tmp_path / "calls"
+    process = stub(text="x", seconds=2.0, log=str(log))
     process.load()
-    killer = threading.Timer(0.2, os.kill, (process.pid, signal.SIGKILL))
+
+    def kill_while_it_writes() -> None:
+        wait_for(log.exists)
+        os.kill(process.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_while_it_writes)
     killer.start()
     with pytest.raises(ModelUnavailable, match="ended with status -9 while it was writing") as died:
         ProcessClient(process).complete(QUESTION, Sampling())
@@ -104,16 +111,7 @@ def test_the_process_ends_with_its_server_however_that_ends() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
     pid = int(done.stdout)
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return
-        if Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").split()[2] == "Z":
-            return  # ended; whoever inherited it has not looked yet
-        time.sleep(0.05)
-    raise AssertionError("The model's process outlived its server.")
+    wait_for(lambda: has_ended(pid))
 
 
 def test_a_bundled_model_that_was_trained_to_design_is_used_once_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
