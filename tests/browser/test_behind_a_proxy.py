@@ -11,7 +11,7 @@ from benchmarks.nginx_process import NGINX, nginx_with
 from benchmarks.server_process import free_port
 from table import GAME, PATIENCE, act, lay_out, result
 
-from running_servers import served
+from running_servers import served, wait_for
 
 SITE = """server {{
     listen 127.0.0.1:{port};
@@ -40,8 +40,7 @@ def visit(page: Any, address: str, token: str) -> None:
     page.get_by_text("No runs yet").wait_for(timeout=PATIENCE)
     page.get_by_role("link", name="Results").click()
     page.get_by_role("link", name="The tournament").click()
-    page.locator(".study img").first.wait_for(timeout=PATIENCE)
-    assert page.evaluate("document.querySelector('.study img').naturalWidth") > 0
+    wait_for(lambda: page.evaluate("document.querySelector('.study img')?.naturalWidth > 0"))
 
 
 def test_three_workers_with_tokens_serve_one_page(browser: Any, tmp_path: Path) -> None:

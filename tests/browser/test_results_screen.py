@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from table import PATIENCE
 
-from running_servers import served_in_thread
+from running_servers import served_in_thread, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 ODD = """# A <b>study</b>
@@ -77,8 +77,7 @@ def test_studies_are_rendered_with_their_figures_and_links(browser: Any, lab: st
     page.goto("/#/results")
     page.get_by_role("link", name="The tournament").click()
     page.get_by_role("heading", name="The tournament", level=1).wait_for(timeout=PATIENCE)
-    page.locator(".study img").first.wait_for(timeout=PATIENCE)
-    assert page.evaluate("document.querySelector('.study img').naturalWidth") > 0
+    wait_for(lambda: page.evaluate("document.querySelector('.study img')?.naturalWidth > 0"))
     assert page.locator(".study table").count() > 2 and "<!--" not in page.locator(".study").inner_text()
     page.get_by_role("link", name="game", exact=True).click()
     page.get_by_role("heading", name="Bargaining", level=1).wait_for(timeout=PATIENCE)

@@ -8,7 +8,7 @@ from typing import Any
 from table import PATIENCE
 
 from edgeworth.runlog import RunLog
-from running_servers import served_in_thread
+from running_servers import served_in_thread, wait_for
 
 
 def begun(folder: Path) -> RunLog:
@@ -29,7 +29,8 @@ def test_runs_are_compared_and_grow_while_they_train(browser: Any, tmp_path: Pat
         page.get_by_text("one: 2 lines").wait_for(timeout=PATIENCE)
         page.get_by_role("checkbox", name="other").check()
         page.get_by_text("other: 1 line").wait_for(timeout=PATIENCE)
-        assert page.url.endswith("show=one%2Cother") and page.locator(".run-figures figure").first.locator(".lane").count() == 2
+        page.wait_for_url("**show=one%2Cother")
+        wait_for(lambda: page.locator(".run-figures figure").first.locator(".lane").count() == 2)
         page.context.close()
 
 
@@ -81,5 +82,5 @@ def test_the_share_of_the_maximum_is_drawn_beside_its_yardsticks(browser: Any, t
         assert page.locator(".run-figures .yardstick").all_text_contents() == ["random 0.209", "best blind plan 0.836"]
         page.get_by_role("checkbox", name="other").check()
         page.get_by_text("other: 1 line").wait_for(timeout=PATIENCE)
-        assert page.locator(".run-figures .yardstick").count() == 0  # the runs play different games
+        wait_for(lambda: page.locator(".run-figures .yardstick").count() == 0)  # the runs play different games
         page.context.close()

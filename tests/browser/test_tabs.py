@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +10,7 @@ from benchmarks.server_process import free_port
 from table import GAME, PATIENCE, act, lay_out, lines, result, sit_down
 from test_auction_floor import LEGAL_RING, MARKET, open_floor, run_step
 
-from running_servers import served, served_in_thread
-
-
-def eventually(fact: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether something comes true."""
-    until = time.monotonic() + seconds
-    while not fact() and time.monotonic() < until:
-        time.sleep(0.05)
-    return fact()
+from running_servers import served, served_in_thread, wait_for
 
 
 def test_two_markets_do_not_disturb_each_other(tab: Any) -> None:
@@ -47,16 +37,17 @@ def test_a_closed_tab_a_reload_and_another_screen_leave_no_session_behind(browse
         before = lines(page, 2)
         assert sessions() == 1
         page.reload()
-        assert lines(page, 2) == before and eventually(lambda: sessions() == 1)
+        assert lines(page, 2) == before
+        wait_for(lambda: sessions() == 1)
         page.get_by_role("link", name="Market").click()
         page.locator(".ladder").wait_for(timeout=PATIENCE)
-        assert eventually(lambda: sessions() == 1)
+        wait_for(lambda: sessions() == 1)
         page.get_by_role("link", name="Runs").click()
-        assert eventually(lambda: sessions() == 0)
+        wait_for(lambda: sessions() == 0)
         page.go_back()
         page.locator(".ladder").wait_for(timeout=PATIENCE)
         page.close(run_before_unload=True)
-        assert eventually(lambda: sessions() == 0)
+        wait_for(lambda: sessions() == 0)
         context.close()
 
 
