@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from edgeworth.runlog import read_checkpoint, read_history
+from edgeworth.training.fused import rehearsal
 from edgeworth.training.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,6 +137,23 @@ def test_a_run_that_was_extended_is_continued_as_far_as_it_was_to_go(
     assert read_checkpoint(folder / "checkpoints" / "last").facts["steps"] == 512
     again = called("train", "--out", str(folder), "--resume")
     assert again.status == 0 and "Nothing left to do" in again.err and "go on with a larger --steps" in again.err
+
+
+def test_a_rehearsal_is_announced_and_one_that_is_stopped_leaves_nothing(
+    called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("train", "--steps", "128", "--partner", "linear", "--set", "rehearsal.negotiations=400", "--set", "ppo.memory=history", *TINY)
+    with monkeypatch.context() as impatient:
+        impatient.setattr(rehearsal, "rehearse_minibatches", unfinished)
+        stopped = called(*words, "--out", str(tmp_path / "stopped"))
+        assert stopped.status != 0 and "Stopped in the rehearsal; nothing is saved." in stopped.err
+    assert not (tmp_path / "stopped").exists()
+    run = called(*words, "--out", str(tmp_path / "run"))
+    assert run.status == 0 and "Rehearsing 400 negotiations before training" in run.err
+
+
+def unfinished(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def interrupted(run: Run, report: Any) -> None:

@@ -71,7 +71,7 @@ def train_command(
         refuse_existing(folder)
     with progress() as task:
         prepare(wanted, say, task("preparing"))
-    run = Run.resume(wanted, folder) if resume else Run.begin(wanted, folder, command_line())
+    run = Run.resume(wanted, folder) if resume else _begun(wanted, folder)
     say(_nothing_left(run, folder) if run.over else f"{'Continuing' if resume else 'Training'} in {folder}.{_rounded_up(wanted)}")
     try:
         with progress() as task:
@@ -82,6 +82,19 @@ def train_command(
     finally:
         run.close()
     _deliver(folder, wanted, last, run.progress.best, as_json)
+
+
+def _begun(settings: TrainSettings, folder: Path) -> Run:
+    """A new run, after its rehearsal if it has one."""
+    if settings.rehearsal is None:
+        return Run.begin(settings, folder, command_line())
+    say(f"Rehearsing {settings.rehearsal.negotiations:,} negotiations before training; nothing is saved until then.")
+    try:
+        with progress() as task:
+            return Run.begin(settings, folder, command_line(), task("rehearsing"))
+    except KeyboardInterrupt:
+        say("Stopped in the rehearsal; nothing is saved.")
+        raise
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from typing import Any
 
 from edgeworth.agents.policy_layout import PolicyShape
 from edgeworth.agents.trained_network import GAME
+from edgeworth.progress import Progress as Watch
+from edgeworth.progress import silent
 from edgeworth.runlog import BEST, LAST, STEP, Line, RunLog, last_checkpoint, refuse_existing, write_config
 from edgeworth.training.curriculum import Stage, check_later_stages, make_learner, shape_for, stage_at, stages_of
 from edgeworth.training.learner import NegotiationLearner, carry_over
@@ -69,8 +71,8 @@ class Run(RunLoop):
         self.stages, self.number = stages, number
 
     @classmethod
-    def begin(cls, settings: TrainSettings, folder: Path, command: str) -> Run:
-        """A new run in a new folder; what cannot be trained is refused before anything is written."""
+    def begin(cls, settings: TrainSettings, folder: Path, command: str, watch: Watch = silent) -> Run:
+        """A new run in a new folder; what cannot be trained is refused before anything is written. `watch` sees the rehearsal, if any."""
         refuse_existing(folder)
         stages = stages_of(settings)
         shape = shape_for(settings, stages)
@@ -78,7 +80,7 @@ class Run(RunLoop):
         learner = make_learner(settings, stages, shape, 0)
         progress = Progress()
         if settings.rehearsal is not None:
-            _rehearse(settings, settings.rehearsal, stages[0], learner, progress)
+            _rehearse(settings, settings.rehearsal, stages[0], learner, progress, watch)
         log = RunLog.begin(folder, as_mapping(settings), command, settings.logging.csv, settings.logging.tensorboard)
         run = cls(settings, stages, shape, 0, learner, progress, log)
         run.save(LAST)
@@ -152,12 +154,14 @@ class Run(RunLoop):
         }
 
 
-def _rehearse(settings: TrainSettings, rehearsal: RehearsalSettings, stage: Stage, learner: NegotiationLearner, progress: Progress) -> None:
+def _rehearse(
+    settings: TrainSettings, rehearsal: RehearsalSettings, stage: Stage, learner: NegotiationLearner, progress: Progress, watch: Watch
+) -> None:
     """Give the learner a network that has rehearsed, and count the time that this took."""
     from edgeworth.training.fused.rehearsal import rehearse
 
     began, busy = time.perf_counter(), time.process_time()
-    parameters = rehearse(stage.game, learner.shape, rehearsal, settings.learner, learner.scale, settings.seed)
+    parameters = rehearse(stage.game, learner.shape, rehearsal, settings.learner, learner.scale, settings.seed, watch)
     learner.load_state({**learner.state(), "parameters": parameters})
     progress.seconds, progress.cpu_seconds = time.perf_counter() - began, time.process_time() - busy
 

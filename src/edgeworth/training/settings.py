@@ -181,6 +181,8 @@ class RehearsalSettings:
     """How the network learns from what every offer would be worth, before it plays (`training/fused/rehearsal.py`)."""
 
     negotiations: Count = 500_000
+    own_offers: Share = 0.5
+    """In which share of them the agent makes the network's own offers; in the others it asks for everything."""
     passes: Count = 2
     """Passes over the situations of each negotiation."""
     learning_rate: Positive = 0.002

@@ -17,9 +17,9 @@ from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hindsight import GOES_ON, all_closings, best_closings
-from edgeworth.games.bargaining.vocabulary import AGREE, INSIST, ONGOING
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, INSIST, ONGOING
 from edgeworth.training.fused import rehearsal
-from edgeworth.training.fused.rehearsal import rehearse, situations_of
+from edgeworth.training.fused.rehearsal import moments_of, rehearse, situations_of
 from edgeworth.training.fused.update import Moments
 from edgeworth.training.learner import shape_of
 from edgeworth.training.run import Run
@@ -121,6 +121,26 @@ def test_an_offer_that_is_refused_is_worth_what_the_network_expects_next() -> No
     assert (some.offers[left <= 2] < 3.5).all()  # the last move with a reply, and the one with none
 
 
+def test_the_network_makes_its_own_offers_in_some_negotiations_and_asks_for_everything_in_the_others() -> None:
+    batch = begun("conceder", 200, moves=0)
+    moments = moments_of(batch, SHAPE, NetworkPlayer(first_parameters(SHAPE, 0), SHAPE), 80)
+    assert len(moments) == 5
+    assert moments[2].open[:80].sum() < 40 < moments[2].open[80:].sum()  # a new network gives things away
+    for moment in moments[1:]:
+        offered, counts = moment.state["offer"][:, AGENT], moment.state["counts"]
+        assert (offered[80:] == counts[80:]).all()
+        assert (offered[:80] < counts[:80]).any(axis=1).mean() > 0.9
+
+
+def test_situations_after_own_offers_remember_them() -> None:
+    parameters = np.zeros(SHAPE.size, np.float32)
+    SHAPE.split(parameters)["heads.bias"][-1] = 7.0
+    some = situations_of(begun("linear", 200, moves=0), SHAPE, NetworkPlayer(parameters, SHAPE), 0.03, 0.5, own=200)
+    first_offers = some.inputs[:, 18:21][some.inputs[:, 22] > 0]
+    assert len(np.unique(first_offers, axis=0)) > 20
+    assert np.isin(some.offers, 3.5).any(axis=1).mean() > 0.3  # a refusal is worth what is expected, also where the offer made was accepted
+
+
 def test_a_network_that_has_rehearsed_plays_far_better_than_a_new_one() -> None:
     from edgeworth.evaluation.episodes import play_episodes
 
@@ -136,7 +156,7 @@ def test_a_network_that_has_rehearsed_plays_far_better_than_a_new_one() -> None:
         def choose(self, batch: BargainingBatch) -> Any:
             return self.player.choose_from(batch.features(memory=True), batch.masks, batch.views[:, :3])
 
-    learnt = rehearse(LINEAR, shape, RehearsalSettings(20_000, 4, minibatch=256), settings.ppo, 0.03, 0)
+    learnt = rehearse(LINEAR, shape, RehearsalSettings(20_000, passes=4, minibatch=256), settings.ppo, 0.03, 0)
     scores = [play_episodes(LINEAR, Net(parameters), 2000, 9).share for parameters in (first_parameters(shape, 0), learnt)]
     assert scores[1] > max(0.45, scores[0] + 0.2), scores
 
@@ -158,6 +178,15 @@ def test_both_backends_begin_with_the_same_network_and_count_the_time(tmp_path: 
     resumed = Run.resume(settings_of({**SHORT, "num_train_steps": 128}), tmp_path / "fused")
     assert resumed.learner.parameters.tobytes() == runs["fused"].learner.parameters.tobytes()
     resumed.close()
+
+
+def test_a_rehearsal_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsal, "TOGETHER", 50)
+    seen: list[tuple[str, int, int]] = []
+    settings = load_settings(changes=SHORT)
+    shape = shape_of(LINEAR, settings.ppo)
+    rehearse(LINEAR, shape, RehearsalSettings(140), settings.ppo, 0.03, 0, lambda *report: seen.append(report))
+    assert seen == [("50 negotiations", 1, 3), ("100 negotiations", 2, 3), ("150 negotiations", 3, 3)]
 
 
 @pytest.mark.parametrize("section", [{"hints": {"mode": "random"}}, {"self_play": {}, "env": {}}])

@@ -1,7 +1,8 @@
-"""Rehearsal: before it plays, a network learns from what every offer would be worth in the situations of a stubborn negotiation.
+"""Rehearsal: before it plays, a network learns from what every offer would be worth in the situations of stubborn negotiations.
 
 Rewards tell a learner about the one offer that it made. The rules can tell what each of up to 125 would have led to: a deal, worth so many
-points, or a refusal. In a rehearsal the agent asks for everything, move after move, and hears the counter-offers. At the moves where an
+points, or a refusal. In a rehearsal the agent insists, move after move, and hears the counter-offers: on everything, or in a share of the
+negotiations on offers drawn from the network, since its own offers are part of what it will remember when it plays. At the moves where an
 offer could close for the most, and at one in OTHERS of the rest, the network learns by the exact gradient of what it can expect there,
 
     J = π(AGREE) × agreed + π(INSIST) × Σ π(share) × worth(share),     loss = mean of: -J + value × 0.5 (v - J)² - entropy × H,
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from edgeworth.agents.network.elementary import NOTHING, ONE
 from edgeworth.agents.network.heads import softmax
 from edgeworth.agents.network.layers import TILE, Gradients, NetworkArrays, Scratch, aligned_zeros, backward, forward
-from edgeworth.agents.network.player import NetworkPlayer
+from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
 from edgeworth.agents.network.products import ACCUMULATE, REPLACE, use_one_thread
 from edgeworth.agents.network.reading import read
 from edgeworth.agents.policy_layout import ACTS, PolicyShape, first_parameters
@@ -30,6 +31,7 @@ from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.hindsight import GOES_ON, all_closings, best_closings
 from edgeworth.games.bargaining.vocabulary import AGREE, INSIST, ONGOING
+from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
 from edgeworth.training.fused.order import shuffled
 from edgeworth.training.fused.update import Moments, adam_step
@@ -53,50 +55,76 @@ class Situations(NamedTuple):
     offers: NDArray[np.float32]
 
 
+class Moment(NamedTuple):
+    """All negotiations of a batch before one move of the agent."""
+
+    state: NDArray[np.void]
+    features: NDArray[np.float32]
+    masks: NDArray[np.int8]
+    pools: NDArray[np.int32]
+    best: NDArray[np.float64]
+    """The most that a move could close for."""
+    by_offer: NDArray[np.bool_]
+    """Whether only an offer closes for that."""
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """Which negotiations were still open."""
+        return np.asarray(self.state["outcome"] == ONGOING)
+
+
 # Situations
 
 
-def situations_of(batch: BargainingBatch, shape: PolicyShape, player: NetworkPlayer, scale: float, gamma: float) -> Situations:
-    """Play a batch to its end, asking for everything; the situations to learn from."""
-    everything, trial = batch.state["counts"].astype(np.int64), batch.state[:1].copy()
-    seen, closings, states = [], [], []
+def moments_of(batch: BargainingBatch, shape: PolicyShape, player: NetworkPlayer, own: int) -> list[Moment]:
+    """Play a batch to its end: the network insists on its own offers in the first `own` negotiations, and on everything in the others."""
+    moments = []
+    shares, only_insist = batch.state["counts"].astype(np.int64), np.eye(ACTS, dtype=np.int8)[INSIST]
     while (going := batch.state["outcome"] == ONGOING).any():
         agreed, paid = np.empty((2, batch.size))
-        best_closings(batch.state, batch.rules, batch.partners, trial, agreed, paid)
+        best_closings(batch.state, batch.rules, batch.partners, batch.state[:1].copy(), agreed, paid)
         features = np.zeros((batch.size, shape.features), np.float32)
         features[:, : shape.unhinted] = batch.features(memory=shape.remembers)
-        seen.append((features, batch.masks.copy(), batch.views[:, :3].copy()))
-        closings.append((paid, paid > agreed))
-        states.append(batch.state.copy())
+        pools = batch.views[:, :3].copy()
+        moments.append(Moment(batch.state.copy(), features, batch.masks.copy(), pools, paid, paid > agreed))
+        asks = np.flatnonzero(going[:own])
+        legal = np.tile(only_insist, (len(asks), 1))
+        shares[asks] = player.choose_from(features[asks], legal, pools[asks], batch_uniforms(batch.state[asks]))[1]
         part = batch.selected(going)
-        part.step(np.full(part.size, INSIST, np.int64), everything[going])
+        part.step(np.full(part.size, INSIST, np.int64), shares[going])
         batch.write_back(part, going)
+    return moments
+
+
+def situations_of(
+    batch: BargainingBatch, shape: PolicyShape, player: NetworkPlayer, scale: float, gamma: float, own: int = 0
+) -> Situations:
+    """Play a batch to its end, `own` negotiations of it with offers of the network; the situations to learn from."""
+    moments = moments_of(batch, shape, player, own)
     parts, later = [], np.full(batch.size, GOES_ON)
-    for move in range(len(seen) - 1, -1, -1):
-        (features, masks, pools), (best, by_offer) = seen[move], closings[move]
-        decides = (best >= later) & by_offer
-        chosen = np.flatnonzero(open_at(states, move) & (decides | ((np.arange(batch.size) + move) % OTHERS == 0)))
-        reading = read(shape, features[chosen], pools[chosen])
+    for move in range(len(moments) - 1, -1, -1):
+        now, after = moments[move], moments[min(move + 1, len(moments) - 1)]
+        decides = (now.best >= later) & now.by_offer
+        chosen = np.flatnonzero(now.open & (decides | ((np.arange(batch.size) + move) % OTHERS == 0)))
+        reading = read(shape, now.features[chosen], now.pools[chosen])
         agreed, offers = np.empty(len(chosen)), np.empty((len(chosen), (shape.units + 1) ** 3))
-        tried, room = (states[move][chosen], batch.rules, batch.partners), (trial, np.empty(3, np.int64))
-        all_closings(*tried, *room, reading.orders, shape.units, agreed, offers)
+        room = batch.state[:1].copy(), np.empty(3, np.int64)
+        all_closings(now.state[chosen], batch.rules, batch.partners, *room, reading.orders, shape.units, agreed, offers)
         legal = np.empty((len(chosen), 4), np.int32)
-        legal[:, 0] = masks[chosen].astype(np.int32) @ (1 << np.arange(ACTS, dtype=np.int32))
+        legal[:, 0] = now.masks[chosen].astype(np.int32) @ (1 << np.arange(ACTS, dtype=np.int32))
         legal[:, 1:] = (2 << reading.caps) - 1
-        goes_on = np.zeros(len(chosen), np.float32)
-        if move + 1 < len(seen):
-            (features, masks, pools), still = seen[move + 1], open_at(states, move + 1)[chosen]
-            rows = chosen[still]
-            goes_on[still] = gamma * player.outlook(features[rows], masks[rows], pools[rows]).values
-        worth = np.where(offers == GOES_ON, goes_on[:, None], scale * offers)
+        refused = offers == GOES_ON
+        goes_on = np.zeros((len(chosen), 1), np.float32)
+        if (waits := np.flatnonzero(refused.any(axis=1))).size:
+            rows = chosen[waits]
+            still = after.open[rows, None]  # an offer that closed leaves no next situation; the present one stands for it
+            features = np.where(still, after.features[rows], now.features[rows])
+            masks, pools = np.where(still, after.masks[rows], now.masks[rows]), np.where(still, after.pools[rows], now.pools[rows])
+            goes_on[waits, 0] = gamma * player.outlook(features, masks, pools).values
+        worth = np.where(refused, goes_on, scale * offers)
         parts.append(Situations(reading.inputs, legal, np.asarray(scale * agreed, np.float32), worth.astype(np.float32)))
-        later = np.maximum(later, best)
+        later = np.maximum(later, now.best)
     return Situations(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def open_at(states: list[NDArray[np.void]], move: int) -> NDArray[np.bool_]:
-    """Which negotiations were still open when the agent made a move."""
-    return np.asarray(states[move]["outcome"] == ONGOING)
 
 
 # Learning
@@ -217,7 +245,13 @@ def rehearse_minibatches(
 
 
 def rehearse(
-    game: BargainingConfig, shape: PolicyShape, settings: RehearsalSettings, learner: LearnerSettings, scale: float, seed: int
+    game: BargainingConfig,
+    shape: PolicyShape,
+    settings: RehearsalSettings,
+    learner: LearnerSettings,
+    scale: float,
+    seed: int,
+    progress: Progress = silent,
 ) -> NDArray[np.float32]:
     """The parameters of a network after its rehearsal; `scale` turns points into the learner's unit."""
     use_one_thread()
@@ -232,7 +266,8 @@ def rehearse(
     for number in range(rounds):
         batch.seed(int(generator(seed, SEEDS, number).integers(2**62)))
         batch.reset()
-        some, left = situations_of(batch, shape, player, scale, learner.gamma), 1.0 - number / rounds
+        some = situations_of(batch, shape, player, scale, learner.gamma, round(settings.own_offers * batch.size))
+        left = 1.0 - number / rounds
         for epoch in range(settings.passes):
             order = shuffled(seed, SEEDS + number, epoch, len(some.agreed))
             rates = np.float64(settings.learning_rate * left), np.float64(learner.gradient_norm)
@@ -241,4 +276,5 @@ def rehearse(
             if not np.isfinite(total):
                 raise not_finite(updates + int(made), 0)
             updates += int(made)
+        progress(f"{(number + 1) * batch.size:,} negotiations", number + 1, rounds)
     return net.parameters.copy()
