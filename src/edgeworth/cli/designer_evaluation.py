@@ -74,6 +74,7 @@ def evaluate_command(
         models = _models(before, after, cache, options.client_options(client_option), alone) if asked else {}
         entrants = [*_policies(policy, episodes, cells, notes), *_entrants(models, asked, min(free_episodes, asked), cells, seed)]
         try:
+            clients = {name: model.designer().client.name for name, model in models.items()}
             with options.executed(engine, address, workers) as run, progress() as task:
                 clock = _Clock(task("language models"))
                 if alone:
@@ -91,6 +92,7 @@ def evaluate_command(
         "seeds": f"{seed} to {seed + episodes - 1}",
         "episodes": episodes,
         "model_episodes": dict.fromkeys(models, asked),
+        "models": clients,
         **result_of(found),
     }
     result["notes"] = notes + result["notes"]
