@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -51,6 +52,24 @@ def test_the_readme_claims_no_more_than_the_results_hold() -> None:
     notes = {scenario["scenario"]: " ".join(scenario["notes"]) for scenario in table["scenarios"] if scenario["notes"]}
     gap = re.search(r"at most ([0-9.]+) higher", notes["discounted"])
     assert list(notes) == ["discounted"] and gap is not None and float(gap[1]) <= float(claim[1])
+
+
+def intervals(found: Any, name: str) -> Iterator[dict[str, float]]:
+    """All estimates of this name in a file of results."""
+    if isinstance(found, dict):
+        if isinstance(found.get(name), dict) and "low" in found[name]:
+            yield found[name]
+        for part in found.values():
+            yield from intervals(part, name)
+    elif isinstance(found, list):
+        for part in found:
+            yield from intervals(part, name)
+
+
+def test_intervals_of_rates_in_the_results_lie_within_0_and_1() -> None:
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "results").glob("*.json"))]
+    rates = [rate for found in files for name in ("deal_rate", "pareto_rate") for rate in intervals(found, name)]
+    assert len(rates) > 100 and all(0.0 <= rate["low"] <= rate["high"] <= 1.0 for rate in rates)
 
 
 def test_every_relative_link_of_the_pages_leads_somewhere() -> None:
