@@ -37,17 +37,16 @@ def yardstick_table(result: dict[str, Any]) -> str:
     return markdown(["agent", *(f"`{name}`" for name in SCENARIOS)], rows)
 
 
-def partners_table(result: dict[str, Any]) -> str:
+def partners_table(*results: dict[str, Any]) -> str:
     """The scale with partners whose counter-offers reveal something: bounds, the belief agent and others, by scenario and partner."""
-    agents = [row["agent"] for row in result["games"][0]["rows"]]
-    labels = {row["agent"]: row["label"] for row in result["games"][0]["rows"]}
-    names = [f"`{game['scenario']}`, {game['partner']}" for game in result["games"]]
-    found = [{row["agent"]: row for row in game["rows"]} for game in result["games"]]
-    rows = [
-        [name, *(_score(rows[agent], not game["exact"]) for agent in agents)]
-        for name, rows, game in zip(names, found, result["games"], strict=True)
-    ]
-    return markdown(["game", *(labels[agent] for agent in agents)], rows)
+    games = [game for result in results for game in result["games"]]
+    labels = {row["agent"]: row["label"] for row in games[0]["rows"]}
+    rows = []
+    for game in games:
+        found = {row["agent"]: _score(row, not game["exact"]) for row in game["rows"]}
+        found["bayes"] += " (the best)" if game.get("optimal") else ""
+        rows.append([f"`{game['scenario']}`, {game['partner']}", *(found[agent] for agent in labels)])
+    return markdown(["game", *labels.values()], rows)
 
 
 def designers_table(result: dict[str, Any]) -> str:
@@ -745,7 +744,7 @@ def tables() -> dict[Path, dict[str, str]]:
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
     )
     return {
-        BELIEFS: {"partners": partners_table(_load("yardstick_partners.json"))},
+        BELIEFS: {"partners": partners_table(_load("yardstick_partners.json"), _load("yardstick_partners_one_shot.json"))},
         README: {"yardstick": yardstick_table(yardstick)},
         RESULTS: {
             "yardstick": yardstick_table(yardstick),

@@ -13,6 +13,7 @@ from edgeworth.agents.negotiators.exact import Bayes
 from edgeworth.agents.negotiators.learned import negotiator_of
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
+from edgeworth.evaluation.partner_yardstick import partner_yardstick
 from edgeworth.evaluation.whole_population import Population, play_population, play_sides
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.belief_bounds import told_values, upper_bounds
@@ -132,6 +133,13 @@ def test_with_one_offer_left_no_strategy_earns_more(partner: str, max_turns: int
         population = Population(batch, np.array([[*half.counts, *half.my_utilities]]), np.ones(1))
         played = play_sides(population, Bayes()).reward[0]
         assert played == pytest.approx(best_value(start(batch, half, opener), all_shares(half.counts).tolist()))
+
+
+@pytest.mark.parametrize(("scenario", "optimal"), [("one_shot", True), ("lewis", False)])
+def test_the_scale_says_where_the_belief_agent_is_the_best_there_is(scenario: str, optimal: bool) -> None:
+    found = partner_yardstick(scenario, BargainingConfig.from_options(scenario, partner="conceder"), 4, seed=0)
+    label = next(row["label"] for row in found["rows"] if row["agent"] == "bayes")
+    assert found.get("optimal", False) is optimal and ("the best there is" in label) is optimal
 
 
 @pytest.mark.parametrize("partner", LEAKING)

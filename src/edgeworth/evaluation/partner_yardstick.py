@@ -1,8 +1,9 @@
 """The scale of a game whose partner's counter-offers reveal something: bounds from both sides on the best blind agent.
 
 Every own side meets all partners that are possible, so the only sampling is that of own sides, and there is none where all are played. The
-value of the belief agent, as it is played, is a lower bound on the best blind agent; the two relaxations of
-`games/bargaining/belief_bounds.py` are upper bounds. The bundled expert and scripted agents play the same negotiations.
+value of the belief agent, as it is played, is a lower bound on the best blind agent, and the best itself where the partner can answer only
+one offer; the two relaxations of `games/bargaining/belief_bounds.py` are upper bounds. The bundled expert and scripted agents play the same
+negotiations.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ PLAYED: dict[str, tuple[str, Negotiator]] = {
     "concession": ("concede 0.9, 0.8, 0.7, 0.6, then AGREE", Concession()),
     "agree_first": ("AGREE at first chance", AgreeFirst()),
 }
+OPTIMAL = "belief agent, played: the best there is"
+"""Its label where nothing is approximated."""
 
 
 def partner_yardstick(
@@ -40,9 +43,18 @@ def partner_yardstick(
     values = dict(zip(TOLD, _bounds(population, progress), strict=True))
     for name, (_, negotiator) in PLAYED.items():
         values[name] = play_sides(population, negotiator, progress, name).reward
-    labels = {**TOLD, **{name: label for name, (label, _) in PLAYED.items()}}
+    optimal = plays_the_best(population)
+    labels = {**TOLD, **{name: label for name, (label, _) in PLAYED.items()}, **({"bayes": OPTIMAL} if optimal else {})}
     rows = [{"agent": name, "label": labels[name], **_share(population, own, own_sides is None).as_dict()} for name, own in values.items()]
-    return {"scenario": scenario, "partner": config.partner, "exact": own_sides is None, "own_sides": len(population.sides), "rows": rows}
+    best = {"optimal": True} if optimal else {}
+    exact = own_sides is None
+    return {"scenario": scenario, "partner": config.partner, "exact": exact, **best, "own_sides": len(population.sides), "rows": rows}
+
+
+def plays_the_best(population: Population) -> bool:
+    """Whether the belief agent's play is optimal: its lookahead is complete if the partner can answer one offer only."""
+    turns = int(population.batch.rules[0]["max_turns"])
+    return all(len(range(opener, turns - 1, 2)) <= 1 for opener in population.openers)
 
 
 def share_against(config: BargainingConfig, negotiator: Negotiator, own_sides: int, seed: int = 0) -> float:
