@@ -139,13 +139,21 @@ def test_a_split_gives_each_side_half() -> None:
         ("you can have none of the hats but every ball and the book", (0, 2, 0)),
         ("you would end up with both hats and one ball", (1, 0, 2)),
         ("for me: 1 book, 2 balls. for you: 2 hats, 1 ball", (1, 0, 2)),
+        ("book: 1, hats: 0, balls: 2 for me", (1, 0, 2)),
+        ("i get balls x2 and 1x hat", (0, 1, 2)),
+        ("take whatever you want, other than the book", (1, 0, 0)),
+        ("i want the book and a hat, on second thought just the book", (1, 0, 0)),
+        ("i want both hats. forget the hats, i take the book", (1, 0, 0)),
+        ("the book and two balls for me, forget the balls", (1, 0, 0)),
     ],
 )
 def test_chat_says_who_gets_what(text: str, expected: Triple) -> None:
     assert share(text) == expected
 
 
-@pytest.mark.parametrize("text", ["let's split everything evenly", "50/50?", "half for you, half for me", "we share everything equally"])
+@pytest.mark.parametrize(
+    "text", ["let's split everything evenly", "50/50?", "half for you, half for me", "we share everything equally", "an equal division?"]
+)
 def test_an_even_split_halves_the_pool_where_it_can_be_halved(text: str) -> None:
     assert share(text, pool=(2, 4, 2)) == (1, 2, 1)
     assert not reading(text, pool=(1, 2, 3)).sure
@@ -158,6 +166,9 @@ def test_an_even_split_halves_the_pool_where_it_can_be_halved(text: str) -> None
         "both hats for you? no way",
         "the book and three balls is not enough for me",
         "you keeping both hats is unfair",
+        "giving you both hats is out of the question",
+        "i only get the book and the balls, so i'll pass",
+        "if you get both hats and i get the rest i lose, so sorry no",
     ],
 )
 def test_an_offer_repeated_to_refuse_it_is_a_refusal(text: str) -> None:
@@ -177,9 +188,32 @@ def test_ones_own_offer_is_insisted_on_by_its_name(text: str) -> None:
     assert (found.act, found.share) == (Act.INSIST, (1, 0, 2)) and found.sure
 
 
-@pytest.mark.parametrize("text", ["i can't refuse that", "no objections", "i don't mind that", "not bad at all", "i won't say no"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i can't refuse that",
+        "no objections",
+        "i don't mind that",
+        "not bad at all",
+        "i won't say no",
+        "there's no reason not to accept",
+        "never would i turn that down",
+        "i won't not take it",
+    ],
+)
 def test_two_negations_assent(text: str) -> None:
     assert reading("i want both hats, you get the rest", text).act is Act.AGREE
+
+
+@pytest.mark.parametrize("text", ["sorry, no", "i'll have to turn that down", "pass"])
+def test_a_refusal_may_be_all_that_is_said(text: str) -> None:
+    assert reading("i want both hats, you get the rest", text).act is Act.DISAGREE
+
+
+def test_an_offer_repeated_in_words_that_no_rule_knows_is_asked_about() -> None:
+    found = reading("i want both hats, you get the rest", "you get both hats? bonkers")
+    assert found.act in (None, Act.DISAGREE) or not found.sure
+    assert not reading("i want both hats, you get the rest", "the hats for you would be bonkers").sure
 
 
 def test_asking_for_everything_is_no_assent() -> None:

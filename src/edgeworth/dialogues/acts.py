@@ -58,7 +58,8 @@ def judge(words: Sequence[str], offer: Offer | None, view: View) -> Judgement:
     """The act of an utterance."""
     if offer is not None:
         act = _act_of_offer(words, offer, view)
-        doubtful = act is Act.AGREE and bool({"?", "no", "not"} & set(words)) and not assents(words, ANY_ASSENT)
+        odd = bool({"?", "no", "not"} & set(words)) or not is_known(words)
+        doubtful = act is Act.AGREE and odd and not assents(words, ANY_ASSENT)
         return Judgement(act, min(of_offer(offer.evidence, words), DOUBTFUL if doubtful else 1))
     found = _without_offer(words, view)
     return Judgement(found.act, of_act(found.confidence, words))

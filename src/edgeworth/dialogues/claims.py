@@ -43,7 +43,8 @@ class Correction:
 def corrected(claims: Sequence[Claim], corrections: Sequence[Correction]) -> list[Claim]:
     """What remains after corrections.
 
-    The same item type said anew replaces its old number. Another item type takes the place of everything that its owner was given before.
+    The same item type said anew replaces its old number. Another item type takes the place of everything that its owner was given before,
+    and so does the same type with the number that it had: "the hat and the ball, on second thought just the ball".
     """
     if not corrections:
         return list(claims)
@@ -58,11 +59,16 @@ def corrected(claims: Sequence[Claim], corrections: Sequence[Correction]) -> lis
 def _left_by(before: Sequence[Claim], anew: Sequence[Claim], everything: bool) -> list[Claim]:
     """Claims that stand beside those said anew."""
     items, owners = {claim.item for claim in anew}, {claim.owner for claim in anew}
-    if everything:
+    if everything or all(any(_agree(claim, old) for old in before) for claim in anew):
         return []
     if items <= {claim.item for claim in before}:
         return [claim for claim in before if claim.item not in items]
     return [claim for claim in before if claim.owner not in owners or claim.item == REST]
+
+
+def _agree(one: Claim, other: Claim) -> bool:
+    """Whether two claims say the same of one item type."""
+    return one.item != REST and (one.owner, one.item, one.units) == (other.owner, other.item, other.units)
 
 
 def with_zeros_placed(claims: Sequence[Claim]) -> list[Claim]:

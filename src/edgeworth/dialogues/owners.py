@@ -18,6 +18,7 @@ from edgeworth.dialogues.verbs import (
     CLAUSE_STARTS,
     COMPARED,
     EXCEPTIONS,
+    FORGETS,
     GERUNDS,
     GIVES,
     HELPERS,
@@ -241,6 +242,8 @@ class _OwnerReader:
             wisher = SPEAKER if self.subject is None else self.subject
             self._own(1 - wisher if self.negated else wisher, weak=self.negated)
             self.liking = word in LIKES and before not in HELPERS
+        elif word in FORGETS:
+            self._forget(self._at(at + 2) if following == "about" else following)
         elif word == "have" and following == "to":
             self.subject = SPEAKER if self.subject is None else self.subject
         elif word in TAKES:
@@ -285,6 +288,13 @@ class _OwnerReader:
         if self.claims:
             self.corrections.append(Correction(len(self.claims), everything))
             self._own(None if self.claims[-1].loose else self.claims[-1].owner)
+
+    def _forget(self, what: Element) -> None:
+        """Items that are taken back by name: "forget the books"."""
+        if isinstance(what, Mention) and any(claim.item == what.item for claim in self.claims):
+            self.corrections.append(Correction(len(self.claims), False))
+            self.claims.append(replace(self.claims[-1], item=what.item, units=0, exact=True, vague=False, too_many=False))
+            self.dropping = True
 
     def _reassign(self, side: int) -> None:
         """The items just named are for this side, whatever was thought before; exceptions are for the other one."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from edgeworth.dialogues.mentions import ITEMS
 from edgeworth.dialogues.words import word_set
 
 CORRECT, CANCEL = "(correct)", "(cancel)"
@@ -23,13 +24,16 @@ PLAIN_WORDS = {
         "it all; all of it; all items; all the items; all of the items; every item; every single item; the lot; the whole lot; whole"
         " lot; the whole pool; whole pool; the entire pool; all the things; all things; the whole thing; all the stuff; all stuff; all"
         " of the stuff; all of the things; every single thing; every thing; every 1 item; every 1 thing; all of everything; each and"
-        " every item; all of the above"
+        " every item; all of the above; the whole pile; whole pile; the entire pile; the whole bunch; whole bunch; the whole set; the"
+        " entire set; the whole collection"
     ),
     "only": "nothing more; nothing else; that is all; nothing but; nothing except; nothing other than; none but",
     HALVE: (
         "50 / 50; 50 50; 50 , 50; even split; equal split; equal shares; equal parts; half and half; go halves; half for you; half"
         " for me; half of each; half each; halves; half of everything; split it down the middle; meet in the middle; go even; even"
-        " steven; split evenly; split equally; divide evenly; divide equally; share equally; share evenly"
+        " steven; split evenly; split equally; divide evenly; divide equally; share equally; share evenly; equal division; even"
+        " division; share and share alike; same number of each; same amount of each; equal number of each; equal numbers of each; equal"
+        " amounts of each"
     ),
     "evenly": "in half; in halves; in 2; down the middle; equally; in equal parts; fair and square",
     CANCEL: (
@@ -46,7 +50,8 @@ PLAIN_WORDS = {
         "that will do; i am game; i am in; i am down; i am on board; we are good; i am good with; i am ok with; i am happy with;"
         " count me in; not be better; not be happier; no doubt; say less; say no more; shake on it; suits me; you got it; you have got"
         " it; that is alright; not see why not; how could i refuse; how could i say no; how can i say no; not say no to that; not say"
-        " no to this; not say no to it; not say no to your offer"
+        " no to this; not say no to it; not say no to your offer; no reason not to;"
+        " why would i not; why would not i; who would not; how could i not"
     ),
     "reject": (
         "get out of here; not enough; too little; too few; too many; are you kidding; you kidding; forget about it;"
@@ -58,7 +63,7 @@ PLAIN_WORDS = {
         " than that; want more than that; deserve more; deserve better; deserve something; make a better offer; offer me more; as if;"
         " not do it for me; over my dead body; you trippin; you tripping; your kidding;"
         " not going to fly; not going to work; not going to do it; a no from me; that is a no; rather walk; rather leave; rather have"
-        " nothing; rather get nothing"
+        " nothing; rather get nothing; out of the question; not an option; that will not do; this will not do"
     ),
     "want only": "not want nothing but; not want nothing except; not need nothing but; not need nothing except",
     "perhaps": "not sure; not quite sure; not so sure",
@@ -75,7 +80,13 @@ PLAIN_WORDS = {
     "split everything": "split it equally; split it evenly; split it in half; divide it equally; divide it evenly",
     "no": "no no; no no no; nuh uh; uh uh",
     "not value": "not interested in; not too keen on; not keen on; not fussed about; not after",
-    "refuse": "say no",
+    "refuse": (
+        "say no; turn that down; turn this down; turn it down; turn your offer down; turn down; pass that up; pass this up; pass it up;"
+        " pass up"
+    ),
+    "i never": "never would i; never will i; never could i",
+    "": "not not",
+    "take everything": "take whatever you like; take whatever you want; take anything you like; take anything you want",
     "give me": "hook me up with; hit me up with; set me up with",
     "ok": "okie dokie; okey dokey; okie dokey; all right; lets go",
     "get": "end up with; wind up with; come away with; walk away with; walk off with; am stuck with; be stuck with; get stuck with",
@@ -119,8 +130,13 @@ PHRASES = _table(PLAIN_WORDS.items())
 
 def reworded(words: Sequence[str]) -> list[str]:
     """An utterance in plain words."""
-    found = _with_wish_apart(_without_double_negation(list(_plain(list(_fractions(words))))))
-    return ["reject" if word == CANCEL and _is_last(found, at) else word for at, word in enumerate(found)]
+    found = _with_wish_apart(_without_double_negation(list(_plain(list(_fractions(list(_counts(words))))))))
+    return ["reject" if _refuses_at_the_end(found, at) else word for at, word in enumerate(found)]
+
+
+def _refuses_at_the_end(words: Sequence[str], at: int) -> bool:
+    """ "one book? forget it", "only the books, so i'll pass"."""
+    return (words[at] == CANCEL and _is_last(words, at)) or (words[at] == "pass" and not "".join(words[at + 1 : at + 2]).isalnum())
 
 
 def _is_last(words: Sequence[str], at: int) -> bool:
@@ -135,7 +151,8 @@ def _plain(words: Sequence[str]) -> Iterator[str]:
         phrase, plain = next(
             (e for e in PHRASES.get(words[at], ()) if tuple(words[at : at + len(e[0])]) == e[0]), ((words[at],), words[at])
         )
-        yield from plain.split()
+        refused = plain == CORRECT and "no" in phrase and _is_last(words, at + len(phrase) - 1)
+        yield from ["no"] if refused else plain.split()  # "sorry, no" takes nothing back where nothing else follows
         at += len(phrase)
 
 
@@ -162,6 +179,22 @@ def _with_wish_apart(words: Sequence[str]) -> list[str]:
         ";" if word == "," and words[at + 1 : at + 2] in (["just"], ["only"]) and "not" in words[max(0, at - 6) : at] else word
         for at, word in enumerate(words)
     ]
+
+
+def _counts(words: Sequence[str]) -> Iterator[str]:
+    """Numbers before what they count: "hats: 2, balls: 0", "hats x2", "2x hats"; and "tow hats"."""
+    at = 0
+    while at < len(words):
+        word, following, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
+        if word in ITEMS and following in (":", "x") and third.isdigit():
+            yield from (third, word)
+            at += 3
+        elif word.isdigit() and following == "x" and third in ITEMS:
+            yield word
+            at += 2
+        else:
+            yield "2" if word == "tow" and following in ITEMS else word
+            at += 1
 
 
 def _fractions(words: Sequence[str]) -> Iterator[str]:

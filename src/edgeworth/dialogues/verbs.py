@@ -18,6 +18,7 @@ GIVES = word_set(
     "give giving gives offer offering offered leave leaving leaves cede ceding concede spare trade trading send lose sacrifice surrender"
     " part gave toss throw"
 )
+FORGETS = word_set("forget drop skip scrap ditch")
 VALUES = word_set("value care")
 POINTS = word_set("points point pts")
 VALUERS = word_set("i you we not really also do only mostly")
