@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -39,6 +40,17 @@ def client_of(settings: ServerSettings, **options: Any) -> Iterator[TestClient]:
     """A client of the application in this process, called by a name that it answers to."""
     with TestClient(create_app(settings), base_url="http://localhost", **options) as client:
         yield client
+
+
+@contextlib.contextmanager
+def no_longer_file(folder: Path) -> Iterator[None]:
+    """No file can grow beyond the length of the store's log."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / "sessions.sqlite-wal").stat().st_size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def wait_for(is_so: Callable[[], Any], seconds: float = 90.0) -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from edgeworth.cli import app
 from edgeworth.errors import EdgeworthError
-from running_servers import MECHANISM, client_of, settings_in
+from running_servers import MECHANISM, client_of, no_longer_file, settings_in
 
 
 def step(client: TestClient, name: str) -> dict[str, Any]:
@@ -68,3 +68,8 @@ def test_a_session_that_cannot_be_replayed_is_not_stored(exported: Path, tmp_pat
         brought(exported, tmp_path, "--name", "copy")
     with client_of(settings_in(tmp_path)) as client:
         assert len(client.get("/sessions").json()["sessions"]) == 1
+
+
+def test_a_store_that_takes_no_write_is_an_error(exported: Path, tmp_path: Path) -> None:
+    with client_of(settings_in(tmp_path)), no_longer_file(tmp_path), pytest.raises(EdgeworthError, match="disk I/O error"):
+        brought(exported, tmp_path, "--name", "copy")

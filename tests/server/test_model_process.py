@@ -44,8 +44,11 @@ def test_the_process_of_a_model_has_neither_the_tokens_nor_the_address_of_the_st
     stub: Any, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
     monkeypatch.setenv(secret[1:], "a-token-of-alice")
-    (reply,) = ProcessClient(stub(text=secret)).complete(QUESTION, Sampling())
+    process = stub(text=secret)
+    (reply,) = ProcessClient(process).complete(QUESTION, Sampling())
     assert reply.text == secret
+    assert b"a-token-of-alice" not in Path(f"/proc/{process.pid}/environ").read_bytes()
+    assert os.environ[secret[1:]] == "a-token-of-alice"
 
 
 def test_a_reply_comes_back_as_it_was_written(stub: Any) -> None:

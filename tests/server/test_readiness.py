@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import resource
 import sqlite3
 import subprocess
 import tempfile
@@ -25,7 +24,7 @@ from fastapi.testclient import TestClient
 from edgeworth.server import readiness
 from edgeworth.server.readiness import Readiness
 from edgeworth.server.store import Store
-from running_servers import MECHANISM, client_of, served, served_in_thread, settings_in
+from running_servers import MECHANISM, client_of, no_longer_file, served, served_in_thread, settings_in
 
 STORE, NOBODY = "sessions.sqlite", 65_534
 
@@ -93,17 +92,6 @@ def test_a_file_that_is_no_store_any_more_is_not_ready(tmp_path: Path, harm: Cal
         harm(tmp_path / STORE)
         why = refused(client)
     assert said in why and str(tmp_path) not in why
-
-
-@contextlib.contextmanager
-def no_longer_file(folder: Path) -> Iterator[None]:
-    """No file can grow beyond the length of the store's log."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / f"{STORE}-wal").stat().st_size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @contextlib.contextmanager

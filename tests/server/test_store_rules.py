@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from edgeworth.errors import InvalidOption
-from edgeworth.server.database import BUSY_SECONDS, LONG_LOG, for_postgresql
+from edgeworth.server.database import BUSY_SECONDS, LONG_LOG, Database, StoreUnavailable, for_postgresql
 from edgeworth.server.openings import Opening, opening_of
 from edgeworth.server.refusals import Refused
+from edgeworth.server.schema import prepare
 from edgeworth.server.store import Before, Store, Stored
+from running_servers import no_longer_file
 
 
 @pytest.fixture
@@ -232,6 +234,13 @@ def test_a_file_that_is_no_database_is_an_error_that_names_it(tmp_path: Path) ->
     place.write_text("not a database, and longer than a header of sixteen bytes" * 100)
     with pytest.raises(InvalidOption, match=r"not a database.*notes\.txt"):
         Store(f"sqlite:///{place}")
+
+
+def test_a_store_that_does_not_take_its_tables_is_an_error_that_names_it(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
+    with no_longer_file(tmp_path), pytest.raises(StoreUnavailable, match=r"disk I/O error.*takes writes at .*sessions\.sqlite"):
+        prepare(database)
+    database.close()
 
 
 def test_a_store_that_stops_answering_is_said_to_be_unavailable(tmp_path: Path) -> None:

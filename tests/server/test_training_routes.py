@@ -102,6 +102,16 @@ def test_a_training_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monk
         assert failed["status"] == "failed" and "ppo_fast.yaml" in failed["message"]
 
 
+def test_a_training_does_not_know_the_address_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGEWORTH_STORE", "postgresql://lab:hunter2@db/lab")
+    with client_of(settings_in(tmp_path, runs=str(tmp_path / "runs"))) as client:
+        begun = client.post("/trainings", json=LONG).json()
+        known = Path(f"/proc/{begun['pid']}/environ").read_bytes()
+        client.post("/trainings/cancel")
+        ended(client)
+    assert b"hunter2" not in known and b"PATH=" in known
+
+
 def test_workers_share_one_training_and_a_server_that_stops_ends_it(tmp_path: Path) -> None:
     with served(tmp_path, "--workers", "2") as server:
         address = server.address()

@@ -32,9 +32,11 @@ def import_command(
     Example: edgeworth import session.json --store sqlite:///runs/sessions.sqlite --name copy
     """
     try:
+        from edgeworth.server.refusals import Refused
         from edgeworth.server.sessions import NAME
         from edgeworth.server.settings import DEFAULT_STORE, OWNER
         from edgeworth.server.store import Store
+        from edgeworth.server.upkeep import StoreFailed
     except ModuleNotFoundError as error:
         raise MissingExtra("The store", error.name or "SQLAlchemy", "server") from error
     opening, actions = read_session(file)
@@ -47,6 +49,8 @@ def import_command(
     try:
         if not opened.bring(owner, session_id, opening, [(step["action"], step["done"]) for step in steps]):
             raise InvalidOption(f"{owner} has a session {session_id!r} already; give another name with --name.")
+    except Refused as refused:
+        raise StoreFailed(refused.message) from refused
     finally:
         opened.close()
     result = {"session_id": session_id, "owner": owner, "game": opening.game, "steps": len(steps)}

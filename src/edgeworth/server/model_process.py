@@ -23,7 +23,7 @@ from edgeworth.errors import EdgeworthError, MissingExtra, ModelUnavailable
 from edgeworth.executor.local import ONE_THREAD
 from edgeworth.llm.client import Client, Messages, Reply, Sampling, Samplings, sampling_each
 from edgeworth.llm.stack import make_client
-from edgeworth.server.settings import STORE_VARIABLE, TOKENS_VARIABLE
+from edgeworth.server.settings import secrets_hidden
 
 SPAWN = multiprocessing.get_context("spawn")
 LOAD_SECONDS = 180.0
@@ -87,7 +87,8 @@ class ModelProcess:
         self._stop()
         self._pipe, theirs = SPAWN.Pipe()  # ours, and the end that the process is given
         process = SPAWN.Process(target=serve, args=(theirs, self.make_client), name="language model", daemon=True)
-        process.start()
+        with secrets_hidden():  # model code of others may run there
+            process.start()
         theirs.close()
         self._process, self.starts = process, self.starts + 1
         self.name, self.trained_on = self._call(None, LOAD_SECONDS, "while it was loading")
@@ -132,8 +133,6 @@ def serve(pipe: Connection, make_client: Callable[[], Client]) -> None:
     """Runs in the process: load the model, then answer batches until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
     os.environ.update(ONE_THREAD)
-    for secret in (TOKENS_VARIABLE, STORE_VARIABLE):  # model code of others may run here
-        os.environ.pop(secret, None)
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     try:

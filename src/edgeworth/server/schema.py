@@ -7,7 +7,8 @@ refused by name, and nothing in it is changed.
 from __future__ import annotations
 
 from edgeworth.errors import InvalidOption
-from edgeworth.server.database import Cursor, Database, shown
+from edgeworth.server.database import Cursor, Database, StoreUnavailable, shown
+from edgeworth.server.refusals import Refused
 
 VERSION = 3
 """Of the tables below."""
@@ -58,6 +59,13 @@ FROM_SECOND = (
 
 def prepare(database: Database) -> None:
     """Make the tables that are not there yet, migrate old ones, and refuse newer ones."""
+    try:
+        _set_up(database)
+    except Refused as refused:  # locked, full, read-only, or gone since it was opened
+        raise StoreUnavailable(f"{refused.message} Expected a database that takes writes at {shown(database.url)}.") from refused
+
+
+def _set_up(database: Database) -> None:
     with database.setting_up() as cursor:
         cursor.execute(VERSIONS)
         (found,) = cursor.execute(FOUND).fetchone()

@@ -28,7 +28,6 @@ from edgeworth.errors import EdgeworthError
 from edgeworth.server import clock
 from edgeworth.server.database import Database, StoreUnavailable
 from edgeworth.server.monitoring import METRICS_FOLDER, note, set_up_log
-from edgeworth.server.refusals import Refused
 from edgeworth.server.schema import prepare
 from edgeworth.server.settings import ServerSettings
 
@@ -115,7 +114,7 @@ def _once_the_store_answers(make: Callable[[], Any]) -> Any:
         try:
             made = make()
             break
-        except (StoreUnavailable, Refused) as error:
+        except StoreUnavailable as error:
             note(logging.ERROR, "worker_waits_for_store", reason=str(error), seconds=pause)
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,6 +29,8 @@ TOKEN = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 """Visible ASCII without commas, which separate tokens in a list."""
 SHORTEST_TOKEN = 16
 TOKENS_VARIABLE, STORE_VARIABLE = "EDGEWORTH_TOKENS", "EDGEWORTH_STORE"
+HIDING = threading.Lock()
+"""Held while the two are hidden from processes that are being started."""
 Tokens = tuple[tuple[str, str], ...]
 """Owners and their tokens."""
 
@@ -223,6 +227,17 @@ def settings_of_environment() -> ServerSettings:
     """Settings from EDGEWORTH_TOKENS and EDGEWORTH_STORE, for an application that another server runs."""
     given = os.environ.get(TOKENS_VARIABLE, "")
     return ServerSettings(store=os.environ.get(STORE_VARIABLE) or DEFAULT_STORE, tokens=tokens_from(given), tokens_file=file_behind(given))
+
+
+@contextmanager
+def secrets_hidden() -> Iterator[None]:
+    """Processes that are started inside know neither the tokens nor the store's URL."""
+    with HIDING:
+        hidden = {name: os.environ.pop(name) for name in (TOKENS_VARIABLE, STORE_VARIABLE) if name in os.environ}
+        try:
+            yield
+        finally:
+            os.environ.update(hidden)
 
 
 def file_behind(text: str) -> str:

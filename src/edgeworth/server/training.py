@@ -27,7 +27,7 @@ from edgeworth.executor.local import ONE_THREAD
 from edgeworth.files import write_json
 from edgeworth.server.models_training import MOST_STEPS, TrainingRequest
 from edgeworth.server.refusals import Refused
-from edgeworth.server.settings import ServerSettings, is_loopback
+from edgeworth.server.settings import ServerSettings, is_loopback, secrets_hidden
 
 if sys.platform != "win32":
     import fcntl
@@ -111,7 +111,7 @@ class Training:
         config = config_folder() / f"{request.preset}.yaml"
         words = ["train", "--config", str(config), "--scenario", request.scenario, "--seed", str(request.seed)]
         words += ["--steps", str(request.steps), "--out", str(self.folder / name)]
-        with (self.folder / LOG).open("wb") as log:
+        with (self.folder / LOG).open("wb") as log, secrets_hidden():
             child = subprocess.Popen(
                 [sys.executable, "-m", "edgeworth", *words],
                 stdin=subprocess.DEVNULL,
