@@ -31,8 +31,9 @@ from edgeworth.training.settings import LogSettings
 
 DIVERGED = "diverged"
 OF_LEARNER = "learner."
-PATIENCE = 3.0
-"""Seconds that the work under way may still take once the run was asked to stop, so that its process has ended after five."""
+PATIENCE = 2.0
+"""Seconds that the work under way may still take once the run was asked to stop, so that its process has ended after five:
+on a busy machine a process with a language model takes two more to leave."""
 WHOLE = ("episodes", "epochs", "updates", "pool")
 """Metrics that are whole numbers."""
 
