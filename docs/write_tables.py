@@ -90,7 +90,7 @@ def evaluation_targets_table(result: dict[str, Any]) -> str:
 
 
 def bundled_designer_table(result: dict[str, Any]) -> str:
-    """The policy and the bundled language model that was trained to design, its pupil, with intervals."""
+    """The policy and the language models that were trained to design, with intervals."""
     lines = []
     for name, rows in result["populations"].items():
         for row in rows:
@@ -791,7 +791,7 @@ def tables() -> dict[Path, dict[str, str]]:
         DESIGNER: {
             "evaluation": evaluation_table(trained),
             "evaluation targets": evaluation_targets_table(trained),
-            "bundled designer": bundled_designer_table(_load("designers_sft.json")),
+            "bundled designer": bundled_designer_table(trained),
         },
         PAGE: {"page targets": targets_table(_load("bench_page.json"))},
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},

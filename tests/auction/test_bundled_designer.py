@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from edgeworth.agents.designers.language_model import TRAINED, LanguageModel
 from edgeworth.cli.designer_evaluation import bundled_models
 from edgeworth.config import AuctionConfig
 from edgeworth.games.auction.vocabulary import RULES
+from edgeworth.llm.huggingface import HuggingFace
 from edgeworth.llm.local.folders import BUNDLED
 from edgeworth.training.pocket_folder import read_card, write_card
 
@@ -22,6 +24,19 @@ def test_the_bundled_designer_is_small_and_was_trained_on_the_rules_in_force() -
     assert card["rules"] == {"auction": RULES} and card["settings"]["trainer"] in ("sft", "grpo")
     assert not any(name.startswith("held_out") for name in card["settings"]["markets"]["populations"])
     assert (BUNDLED[TRAINED] / "model.safetensors").stat().st_size <= 16_000_000
+
+
+def test_it_is_the_one_in_the_evaluation_of_designers_and_meets_there_what_is_asked_of_a_trained_language_model() -> None:
+    found, row = json.loads(Path("results/designers.json").read_text(encoding="utf-8")), f"language model before GRPO ({TRAINED})"
+    assert found["models"][row] == HuggingFace(TRAINED).name
+    cells = {name: {line["designer"]: line for line in rows} for name, rows in found["populations"].items()}
+    stages, held_out = cells["stages, n = 8"][row], cells["held_out, n = 8"][row]
+    assert stages["g"]["low"] >= 0.5 and stages["allow_on_stage_4"]["value"] < 0.01
+    assert held_out["over_best_constant"]["low"] >= -0.01
+    assert stages["legal"]["value"] == held_out["legal"]["value"] == 1.0
+    for name in ("stages, n = 4", "stages, n = 16"):
+        for_eight = [line["score"]["value"] for designer, line in cells[name].items() if designer.endswith("n = 8")]
+        assert cells[name][row]["score"]["value"] > max(for_eight)
 
 
 def test_it_is_asked_where_no_model_is_named_and_beats_the_published_baseline() -> None:
