@@ -30,7 +30,7 @@ def click(selector: str, then: str) -> Callable[[Any], None]:
     def press(page: Any) -> None:
         if page.locator(selector).first.is_visible():  # the sheet's handle is not on wide screens
             page.locator(selector).first.click()
-        page.locator(then).first.wait_for(timeout=30_000)
+        page.locator(then).first.wait_for(timeout=PATIENCE)
 
     return press
 

@@ -126,7 +126,7 @@ def test_a_designer_can_be_asked_and_says_what_it_changes(tab: Any) -> None:
     open_floor(tab)
     tab.get_by_label("Or ask a designer").select_option("informed_greedy")
     tab.get_by_role("button", name="Ask for rules").click()
-    tab.get_by_text("informed greedy: ").wait_for(timeout=30_000)
+    tab.get_by_text("informed greedy: ").wait_for(timeout=PATIENCE)
     assert tab.get_by_label("fined on suspicion").is_checked()
     run_step(tab, 1)
 

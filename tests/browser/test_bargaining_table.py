@@ -143,7 +143,7 @@ def test_hints_stand_side_by_side_and_can_be_used(tab: Any) -> None:
     sit_down(tab)
     tab.get_by_role("button", name="Ask for hints").click()
     use = tab.get_by_role("button", name="Use the hint of the bayes plan")
-    use.wait_for(timeout=30_000)
+    use.wait_for(timeout=PATIENCE)
     hinted = re.search(r"(PROPOSE|INSIST) .* \((\d+) points?\)", tab.locator(".advisers .panel").nth(1).inner_text())
     assert hinted is not None
     use.click()
@@ -161,5 +161,5 @@ def test_an_agent_can_be_watched_to_the_end(tab: Any) -> None:
 
 def test_watching_an_agent_that_has_no_plan_says_why(tab: Any) -> None:
     sit_down(tab, "/#/bargain?scenario=lewis&partner=human_clone&seed=7&watch=bayes")
-    tab.get_by_text("partners of the rules").first.wait_for(timeout=30_000)
+    tab.get_by_text("partners of the rules").first.wait_for(timeout=PATIENCE)
     assert tab.get_by_role("button", name="Play").is_visible()

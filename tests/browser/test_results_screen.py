@@ -54,9 +54,10 @@ def test_scores_are_shown_on_the_scale_of_their_yardsticks(browser: Any, lab: st
     page.get_by_role("link", name="Negotiators by scenario").click()
     page.get_by_label("Show").select_option("lewis")
     page.wait_for_url("**table=negotiators&column=lewis")
-    assert "learned" not in page.locator(".axis").text_content() and "bundled expert" in page.locator(".axis").text_content()
+    page.locator(".axis").filter(has_text="bundled expert").wait_for(timeout=PATIENCE)
+    assert "learned" not in page.locator(".axis").text_content()
     page.get_by_text("how to compute them again").click()
-    assert page.get_by_text("edgeworth yardstick --exact").is_visible()
+    page.get_by_text("edgeworth yardstick --exact").wait_for(timeout=PATIENCE)
     page.reload()
     page.locator(".axis").wait_for(timeout=PATIENCE)
     assert page.get_by_label("Show").input_value() == "lewis"
