@@ -43,6 +43,7 @@ bench: $(WARM) $(PEERS)  ## measure the speed of games, training, language model
 	@$(BIN)/python -m benchmarks.env --seed 0 --repeats 7 --out results/bench_env.json
 	@$(BIN)/python -m benchmarks.market --seed 0 --repeats 7 --out results/bench_market.json
 	@$(BIN)/python -m benchmarks.train --seed 0 --out results/bench_train.json
+	@$(BIN)/python -m benchmarks.exact --out results/bench_exact.json
 	@$(BIN)/python -m benchmarks.llm --seed 0 --repeats 5 --out results/bench_llm.json
 	@$(BIN)/python -m benchmarks.grpo --seed 0 --steps 3 --out results/bench_grpo.json
 	@$(BIN)/python -m benchmarks.server --seed 0 --repeats 5 --out results/bench_server.json

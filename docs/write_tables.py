@@ -766,6 +766,7 @@ def tables() -> dict[Path, dict[str, str]]:
             "training rates": rates_table(train, tuple(train["entries"])),
             "training quality": quality_table(train),
             "training targets": targets_table(train),
+            "exact targets": targets_table(_load("bench_exact.json")),
             "gpu rates": rates_table(gpu, tuple(gpu["entries"]), clock="second"),
             "gpu targets": targets_table(gpu),
             "language model rates": rates_table(models, tuple(models["entries"]), "replies"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgeworth.agents.negotiators.bundled import FOLDER
 from edgeworth.agents.negotiators.exact import Bayes
 from edgeworth.agents.negotiators.learned import Learned, negotiator_of
 from edgeworth.agents.negotiators.scripted import RandomLegal
@@ -17,9 +19,13 @@ from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import maximum_rewards, play_out
 from edgeworth.evaluation.exact import exact_ends, measured_exactly, oracle_share, plan_shares, random_share
 from edgeworth.evaluation.whole_population import Population, play_population, play_sides
+from edgeworth.executor.execution import Executor, Results
+from edgeworth.executor.local import Local
+from edgeworth.executor.tasks import Task
 from edgeworth.games.bargaining.batch import BargainingBatch
 from edgeworth.games.bargaining.bounds import oracle_values
 from edgeworth.games.bargaining.contexts import lewis_table
+from edgeworth.progress import Progress, silent
 from networks import write_network
 
 OPENS = ("agent", "partner")
@@ -116,6 +122,18 @@ def test_the_order_of_the_types_changes_nothing_for_a_network_that_reads_their_w
     whole = Population.of(config)
     assert play_population(config, agent).share_of_maximum == pytest.approx(whole.share(play_sides(whole, agent).reward))
     assert play_population(config, agent).negotiations == whole.negotiations
+
+
+def test_a_bundled_expert_is_played_in_one_order_of_the_types() -> None:
+    config, orders = BargainingConfig.from_options("classic", min_count=3), []
+
+    class Watched(Executor):
+        def __call__(self, tasks: Sequence[Task], progress: Progress = silent) -> Results:
+            orders.extend(task.arguments[2] for task in tasks)
+            return super().__call__(tasks, progress)
+
+    assert play_population(config, negotiator_of("learned"), Watched(Local())) == play_population(config, Learned(FOLDER / "classic"))
+    assert orders == [True]
 
 
 def test_random_hints_are_drawn_for_every_own_side(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
-from benchmarks import env, gpu, market, scaling, time_to_quality, train
+from benchmarks import env, exact, gpu, market, scaling, time_to_quality, train
 from benchmarks.command import start
 from benchmarks.measuring import target
 
@@ -102,6 +102,20 @@ def test_the_command_runs_with_stable_baselines3(called: Called) -> None:
 
 def test_the_fast_settings_are_those_of_their_file() -> None:
     assert train.fast_settings() == load_settings(config_folder() / "ppo_fast.yaml").ppo != train.PUBLISHED
+
+
+def test_exact_evaluation_is_measured_and_does_not_depend_on_the_order_of_the_types(
+    called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact, "GAME", exact.SMALL)
+    run = called(exact, "--repeats", "2", "--out", str(tmp_path / "x.json"))
+    assert run.status == 0, run.err
+    result = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    shares = {name: entry["share_of_maximum"] for name, entry in result["entries"].items()}
+    assert list(shares) == list(exact.LABELS) and shares["every_order"] == pytest.approx(shares["learned"]) != shares["generalist"]
+    assert result["negotiations"] == 2 * 11**3 * 11**3
+    assert [row["met"] for row in result["targets"]] == [True] * 3 and all(len(row["values"]) == 2 for row in result["targets"])
+    assert "3,543,122 negotiations" in run.out and "<= 60" in run.out
 
 
 def test_a_missing_peer_is_reported_before_anything_is_measured(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.hints.baselines import RandomHints
+from edgeworth.agents.negotiators.bundled import Bundled
 from edgeworth.agents.negotiators.learned import Learned
 from edgeworth.agents.negotiators.negotiator import Negotiator
 from edgeworth.agents.negotiators.scripted import RandomLegal
@@ -194,8 +195,11 @@ def play_population(
     config: BargainingConfig, negotiator: Negotiator, run: Executor = HERE, progress: Progress = silent, name: str = "agent"
 ) -> ExactPlay:
     """Play every negotiation that the game can draw, some own sides per task."""
+    batch = BargainingBatch(config, 1)
+    if isinstance(negotiator, Bundled):
+        negotiator = negotiator.expert(batch)
     check_alike(negotiator)
-    one_order = not sees_order(negotiator, BargainingBatch(config, 1))
+    one_order = not sees_order(negotiator, batch)
     population = Population.of(config, one_order)
     draws = -(-DRAWN // len(population.sides)) if draws_hints(negotiator) else 1
     tasks = [
