@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -55,6 +56,16 @@ def test_a_refused_body_is_not_waited_for(port: int, path: str, length: str) -> 
     with socket.create_connection(("127.0.0.1", port), timeout=20.0) as line:
         line.sendall(f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n".encode())
         assert read_to_the_end(line).decode().startswith("HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize("body", ["transfer-encoding: chunked\r\n\r\n0\r\n", "content-length: 5\r\n\r\n"])
+def test_a_page_that_asks_whether_it_may_send_is_not_waited_for(tmp_path: Path, body: str) -> None:
+    """A preflight request needs no token, and is answered before anybody looks at its body."""
+    asked = f"origin: https://example.org\r\naccess-control-request-method: POST\r\n{body}"
+    settings = settings_in(tmp_path, port=0, tokens=TOKENS, origins=("https://example.org",))
+    with in_thread(settings) as (_, port), socket.create_connection(("127.0.0.1", port), timeout=20.0) as line:
+        line.sendall(f"OPTIONS /step HTTP/1.1\r\nhost: localhost\r\n{asked}".encode())
+        assert read_to_the_end(line).decode().startswith("HTTP/1.1 200 ")
 
 
 def test_a_refusal_without_a_body_keeps_the_connection(port: int) -> None:

@@ -51,6 +51,14 @@ assert serving.application(ServerSettings(store=sys.argv[1], workers=2)) == "the
 sys.exit(len(tried))
 """
 
+APPLICATION_BROKEN = """
+import sys
+from edgeworth.server import serving
+from edgeworth.server.settings import ServerSettings
+sys.modules["edgeworth.server.app"] = None
+serving.application(ServerSettings(store=sys.argv[1], workers=2))
+"""
+
 
 def events(server: Server, name: str) -> list[dict[str, object]]:
     lines = [json.loads(line) for line in list(server.log) if line.startswith("{")]
@@ -164,6 +172,14 @@ def test_a_worker_whose_database_goes_while_it_starts_tries_again(tmp_path: Path
     assert done.returncode == 3, done.stderr
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     assert [line["seconds"] for line in lines if line["event"] == "worker_waits_for_store"] == [0.5, 1.0]
+
+
+def test_a_worker_whose_program_cannot_be_loaded_says_so_in_the_log_and_is_given_up(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", APPLICATION_BROKEN, f"sqlite:///{tmp_path / 'sessions.sqlite'}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60.0, check=False)
+    assert done.returncode == 3, done.stderr
+    (failed,) = [line for line in map(json.loads, done.stderr.splitlines()) if line["event"] == "worker_failed"]
+    assert "edgeworth.server.app" in failed["traceback"]
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -214,7 +214,7 @@ def _check_query(scope: Scope) -> None:
 async def _refuse(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
     scope.setdefault("state", {})["code"] = refused.code
     if scope["type"] == "http":
-        return await refusal_response(refused, close=has_body(scope))(scope, receive, send)
+        return await refusal_response(refused)(scope, receive, send)
     await receive()  # the request for the connection
     code = REFUSED_SOCKET if refused.retry_after is None else LATER_SOCKET
     await send({"type": "websocket.close", "code": code, "reason": refused.message})

@@ -19,7 +19,7 @@ import orjson
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from edgeworth.server.refusals import Refused, has_body, refusal_response
+from edgeworth.server.refusals import Refused, refusal_response
 from edgeworth.server.settings import RequestLimits
 
 LONG_NUMBER = re.compile(rb"\d{19}")
@@ -102,7 +102,7 @@ class Guard:
                 raise Refused(503, "busy", f"{self.limits.requests} requests are in progress.", "Try again in a moment.", retry_after=1)
         except Refused as refused:
             scope["state"]["code"] = refused.code
-            return await refusal_response(refused, close=body is None and has_body(scope))(scope, receive, send)
+            return await refusal_response(refused)(scope, receive, send)
         self.in_progress += 1  # only now: a body that is sent slowly takes nobody's place
         try:
             await self.app(scope, _replayed(body, receive), send)

@@ -30,7 +30,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from edgeworth.server.refusals import Refused, refusal_response
+from edgeworth.server.refusals import Refused, has_body, refusal_response
 
 LOGGERS = ("uvicorn", "edgeworth.server")
 """Standard loggers whose records become lines at the level of the log; warnings and errors of all others do too."""
@@ -234,7 +234,8 @@ def forget_dead_workers(folder: Path) -> None:
 class Monitor:
     """The outermost middleware: a request's id, its line in the log, its counts, and the answer to a fault.
 
-    While the server is `leaving`, every answer closes its connection, so that clients ask another worker next.
+    An answer closes its connection where the body of its request was not read to the end, since nobody will read what follows; and while
+    the server is `leaving`, so that clients ask another worker next.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, log_requests: bool, leaving: Callable[[], bool]) -> None:
@@ -248,18 +249,24 @@ class Monitor:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Log and count a request when it has been answered."""
-        began, status, request_id = time.perf_counter(), 0, scope["state"]["request_id"]
+        began, status, request_id, unread = time.perf_counter(), 0, scope["state"]["request_id"], has_body(scope)
+
+        async def read() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = bool(message.get("more_body"))
+            return message
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                closing = [(b"connection", b"close")] if self.leaving() else []
+                closing = [(b"connection", b"close")] if unread or self.leaving() else []
                 message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", request_id.encode()), *closing]}
             await send(message)
 
         try:
-            await self.app(scope, receive, send_with_id)
+            await self.app(scope, read, send_with_id)
         except Exception as error:
             note(logging.ERROR, "fault", error, request_id=request_id, route=route_of(scope))
             if status:

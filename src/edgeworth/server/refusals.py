@@ -105,16 +105,14 @@ class Json(Response):
         return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def refusal_response(refused: Refused, request_id: str | None = None, close: bool = False) -> Json:
-    """A refusal as an HTTP response; `close` ends the connection, as where a body would follow that nobody reads."""
+def refusal_response(refused: Refused, request_id: str | None = None) -> Json:
+    """A refusal as an HTTP response."""
     body = refused.body() if request_id is None else {**refused.body(), "request_id": request_id}
     headers = {} if refused.retry_after is None else {"retry-after": str(refused.retry_after)}
     if "allow" in refused.facts:
         headers["allow"] = refused.facts["allow"]
     if refused.status == 401:
         headers["www-authenticate"] = "Bearer"
-    if close:
-        headers["connection"] = "close"
     return Json(body, refused.status, headers)
 
 

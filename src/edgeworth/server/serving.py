@@ -92,18 +92,23 @@ def uvicorn_config(settings: ServerSettings) -> uvicorn.Config:
 
 def application(settings: ServerSettings) -> Any:
     """The application of a worker, made in the worker's process."""
-    from edgeworth.server.app import create_app
-
+    make = functools.partial(_loaded, settings)
     if settings.workers == 1:
-        return create_app(settings)
+        return make()
     set_up_log()
     note(logging.INFO, "worker_started", pid=os.getpid())
     threading.Thread(target=_stop_with_supervisor, daemon=True).start()
     try:
-        return _once_the_store_answers(functools.partial(create_app, settings))
+        return _once_the_store_answers(make)
     except Exception as error:
         note(logging.ERROR, "worker_failed", error)
         sys.exit(STARTUP_FAILURE)
+
+
+def _loaded(settings: ServerSettings) -> Any:
+    from edgeworth.server.app import create_app
+
+    return create_app(settings)
 
 
 def _once_the_store_answers(make: Callable[[], Any]) -> Any:
