@@ -145,6 +145,16 @@ def test_a_split_gives_each_side_half() -> None:
         ("i want the book and a hat, on second thought just the book", (1, 0, 0)),
         ("i want both hats. forget the hats, i take the book", (1, 0, 0)),
         ("the book and two balls for me, forget the balls", (1, 0, 0)),
+        ("anything but the balls is yours", (0, 0, 3)),
+        ("all the balls bar one", (0, 0, 2)),
+        ("the book and the hats, i mean the balls, not the hats", (1, 0, 3)),
+        ("both hats. sorry, meant to write the book", (1, 0, 0)),
+        ("balls 2 hats 0 book 1 for me", (1, 0, 2)),
+        ("my share would be: hats 2, balls 0", (0, 2, 0)),
+        ("you get no book and one of everything else", (1, 1, 2)),
+        ("i don't need a book, the hats are what i want", (0, 2, 0)),
+        ("gotta have the hats", (0, 2, 0)),
+        ("no way am i not getting the book", (1, 0, 0)),
     ],
 )
 def test_chat_says_who_gets_what(text: str, expected: Triple) -> None:
@@ -168,6 +178,8 @@ def test_an_even_split_halves_the_pool_where_it_can_be_halved(text: str) -> None
         "you keeping both hats is unfair",
         "giving you both hats is out of the question",
         "i only get the book and the balls, so i'll pass",
+        "giving you both hats isn't something i can do",
+        "nothing but the book and the balls for me? get lost",
         "if you get both hats and i get the rest i lose, so sorry no",
     ],
 )
@@ -199,13 +211,16 @@ def test_ones_own_offer_is_insisted_on_by_its_name(text: str) -> None:
         "there's no reason not to accept",
         "never would i turn that down",
         "i won't not take it",
+        "i'd be crazy not to take it",
+        "i don't see why i wouldn't accept",
+        "it's not like i can refuse",
     ],
 )
 def test_two_negations_assent(text: str) -> None:
     assert reading("i want both hats, you get the rest", text).act is Act.AGREE
 
 
-@pytest.mark.parametrize("text", ["sorry, no", "i'll have to turn that down", "pass"])
+@pytest.mark.parametrize("text", ["sorry, no", "i'll have to turn that down", "pass", "too steep for me"])
 def test_a_refusal_may_be_all_that_is_said(text: str) -> None:
     assert reading("i want both hats, you get the rest", text).act is Act.DISAGREE
 
@@ -222,7 +237,8 @@ def test_asking_for_everything_is_no_assent() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["i want some balls", "the hats or the book for me", "most of the balls", "a hat for me, the book for you"]
+    "text",
+    ["i want some balls", "the hats or the book for me", "most of the balls", "a hat for me, the book for you", "the book and 2 blas"],
 )
 def test_what_could_mean_several_things_is_not_sure(text: str) -> None:
     assert not reading(text).sure
@@ -300,6 +316,7 @@ def test_an_odd_number_or_a_vague_one_lowers_the_confidence() -> None:
         (("i want the hats", "no deal then", "ok"), Act.DISAGREE),
         (("i want the hats", "hm", "deal?"), Act.INSIST),
         (("i want the hats", "let us end this and submit"), Act.END),
+        (("i want the hats", "i'm leaving the table"), Act.END),
         (("ok",), None),
         (("hello, what would you like?",), None),
     ],

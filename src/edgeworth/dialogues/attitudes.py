@@ -35,8 +35,9 @@ MILD_REFUSAL = _phrases("no,not,never,sorry,unfortunately,neither")
 NO_REFUSAL = _phrases("no problem,no worries,not bad,why not,no prob,no value,not value,no use,no points")
 ENDING = _phrases(
     "submit,click,button,impasse,impass,stalemate,standoff,no agreement,walk away,end this,end it,end the,done here,waste of,move on,"
-    "call it,hit the,press the,selection,select,quit,nowhere,give up,wrap this up,wrap it up,end here,stop here,stop this,finish this,"
-    "done negotiating,done bargaining,no point in,let us stop,lets stop,lets finish,lets end"
+    "leaving the table,leave the table,goodbye,call it,hit the,press the,selection,select,quit,nowhere,give up,wrap this up,"
+    "wrap it up,end here,stop here,stop this,finish this,done negotiating,done bargaining,no point in,let us stop,lets stop,lets finish,"
+    "lets end"
 )
 SMALL_TALK = _phrases(
     "good morning,good afternoon,good evening,good night,good day,good luck,good game,great game,good question,great question,lovely day,"

@@ -43,8 +43,9 @@ class Correction:
 def corrected(claims: Sequence[Claim], corrections: Sequence[Correction]) -> list[Claim]:
     """What remains after corrections.
 
-    The same item type said anew replaces its old number. Another item type takes the place of everything that its owner was given before,
-    and so does the same type with the number that it had: "the hat and the ball, on second thought just the ball".
+    The same item type said anew replaces its old number, and "the balls, not the hats" replaces the hats. Another item type takes the place
+    of everything that its owner was given before, and so does the same type with the number that it had: "the hat and the ball, on second
+    thought just the ball".
     """
     if not corrections:
         return list(claims)
@@ -61,7 +62,8 @@ def _left_by(before: Sequence[Claim], anew: Sequence[Claim], everything: bool) -
     items, owners = {claim.item for claim in anew}, {claim.owner for claim in anew}
     if everything or all(any(_agree(claim, old) for old in before) for claim in anew):
         return []
-    if items <= {claim.item for claim in before}:
+    named = {claim.item for claim in before}
+    if items <= named or any(claim.item in named and not claim.units for claim in anew if claim.item != REST):
         return [claim for claim in before if claim.item not in items]
     return [claim for claim in before if claim.owner not in owners or claim.item == REST]
 

@@ -8,6 +8,7 @@ often our own sentences were right at their first reading, whichever is lower.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from edgeworth.dialogues import attitudes, mentions, offers, remarks, rewording, verbs
 from edgeworth.dialogues.offers import Evidence
@@ -79,8 +80,9 @@ def is_plain(words: Sequence[str]) -> bool:
 
 
 def of_offer(evidence: Evidence, words: Sequence[str]) -> float:
-    """The confidence of an offer that rests on this evidence."""
-    return OFFER[evidence][not is_plain(words)]
+    """The confidence of an offer that rests on this evidence; a number before an unknown word may count anything ("2 blas")."""
+    confidence = OFFER[evidence][not is_plain(words)]
+    return min(confidence, DOUBTFUL) if any(a.isdigit() and not is_known([b]) for a, b in pairwise(words)) else confidence
 
 
 def of_act(confidence: float, words: Sequence[str]) -> float:

@@ -177,10 +177,12 @@ def _units(count: int, number: int | None, whole: bool, part: Fraction | None, a
 
 
 def _one_of_each(words: Sequence[str], at: int, pool: Triple, before: Sequence[Element]) -> tuple[list[Mention], int]:
-    """ "one of each", "1 each of everything"."""
+    """ "one of each", "2 of everything else"."""
     if words[at].isdigit() and _word(words, at + 1) == "of" and _word(words, at + 2) in ("each", "everything"):
-        n = int(words[at])
-        return [Mention(item, min(n, count), n <= count, too_many=n > count > 0) for item, count in enumerate(pool)], 3
+        n, others = int(words[at]), _word(words, at + 3) == "else"
+        said = {m.item for m in before if isinstance(m, Mention)} if others else set()
+        items = [(item, count) for item, count in enumerate(pool) if item not in said]
+        return [Mention(item, min(n, count), n <= count, too_many=n > count > 0) for item, count in items], 3 + others
     return [], 0
 
 

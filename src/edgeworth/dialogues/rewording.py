@@ -1,6 +1,7 @@
 """Rewording: turns of phrase put into the few plain words that the other rules read.
 
 "everything apart from a hat"         everything except a hat
+"anything but the hat is yours"       everything but the hat is yours
 "i don't want anything but the book"  i want only the book
 "i can't refuse that"                 i agree that
 "50/50 on the balls"                  halve on the balls
@@ -19,7 +20,9 @@ CORRECT, CANCEL = "(correct)", "(cancel)"
 HALVE = "halve"
 
 PLAIN_WORDS = {
-    "except": "apart from; aside from; other than; except for; with the exception of; save for; excluding; not counting; leaving out",
+    "except": (
+        "bar; minus; apart from; aside from; other than; except for; with the exception of; save for; excluding; not counting; leaving out"
+    ),
     "everything": (
         "it all; all of it; all items; all the items; all of the items; every item; every single item; the lot; the whole lot; whole"
         " lot; the whole pool; whole pool; the entire pool; all the things; all things; the whole thing; all the stuff; all stuff; all"
@@ -42,16 +45,18 @@ PLAIN_WORDS = {
         " that"
     ),
     CORRECT: (
-        "no wait; no sorry; sorry no; actually no; let me rephrase; let me correct that; let me correct myself; hold on; wait no; i"
-        " mean to say; i mean; i meant to say; i meant; make that; make it; or rather; correction; oops; whoops; er; erm; on 2"
-        " thought; on second thought; on second thoughts; my mistake; my bad; or better; no , wait"
+        "no wait; no sorry; sorry no; actually no; let me rephrase; let me correct that; let me correct myself; hold on; wait no;"
+        " i mean to say; i mean; i meant to say; i meant; meant to say; meant to write; meant to type; make that; make it; or rather;"
+        " correction; oops; whoops; er; erm; on 2 thought; on second thought; on second thoughts; my mistake; my bad; or better;"
+        " no , wait"
     ),
     "agree": (
         "that will do; i am game; i am in; i am down; i am on board; we are good; i am good with; i am ok with; i am happy with;"
         " count me in; not be better; not be happier; no doubt; say less; say no more; shake on it; suits me; you got it; you have got"
         " it; that is alright; not see why not; how could i refuse; how could i say no; how can i say no; not say no to that; not say"
         " no to this; not say no to it; not say no to your offer; no reason not to;"
-        " why would i not; why would not i; who would not; how could i not"
+        " not see why i would not; why would i not; why would not i; who would not; how could i not;"
+        " be a fool not to; be foolish not to; be crazy not to; be mad not to; be stupid not to; be silly not to"
     ),
     "reject": (
         "get out of here; not enough; too little; too few; too many; are you kidding; you kidding; forget about it;"
@@ -62,6 +67,7 @@ PLAIN_WORDS = {
         " think so; hell no; no thanks; no thank you; not like that; not like this; not happy; not interested; not good; need more"
         " than that; want more than that; deserve more; deserve better; deserve something; make a better offer; offer me more; as if;"
         " not do it for me; over my dead body; you trippin; you tripping; your kidding;"
+        " get lost; too steep; too high; too low; too lopsided; too one sided; not something i can; not something i could;"
         " not going to fly; not going to work; not going to do it; a no from me; that is a no; rather walk; rather leave; rather have"
         " nothing; rather get nothing; out of the question; not an option; that will not do; this will not do"
     ),
@@ -84,7 +90,12 @@ PLAIN_WORDS = {
         "say no; turn that down; turn this down; turn it down; turn your offer down; turn down; pass that up; pass this up; pass it up;"
         " pass up"
     ),
+    "i am": "no way am i not; no way i am not",
+    "are mine": "are what i want; are what i need; are what i am after; is what i want; is what i need; is what i am after",
+    "i get": "my share would be; my share is",
+    "you get": "your share would be; your share is",
     "i never": "never would i; never will i; never could i",
+    "not": "not like i can; not like i could; not as if i can; not as if i could",
     "": "not not",
     "take everything": "take whatever you like; take whatever you want; take anything you like; take anything you want",
     "give me": "hook me up with; hit me up with; set me up with",
@@ -130,7 +141,7 @@ PHRASES = _table(PLAIN_WORDS.items())
 
 def reworded(words: Sequence[str]) -> list[str]:
     """An utterance in plain words."""
-    found = _with_wish_apart(_without_double_negation(list(_plain(list(_fractions(list(_counts(words))))))))
+    found = _with_wish_apart(_with_whole_pools(_without_double_negation(list(_plain(list(_fractions(list(_counts(words)))))))))
     return ["reject" if _refuses_at_the_end(found, at) else word for at, word in enumerate(found)]
 
 
@@ -173,6 +184,19 @@ def _without_double_negation(words: Sequence[str]) -> list[str]:
     return found
 
 
+def _with_whole_pools(words: Sequence[str]) -> list[str]:
+    """ "anything but the hat" is everything but the hat, where nothing is refused; "anything but fair" names no item."""
+    return [
+        "everything"
+        if word == "anything"
+        and words[at + 1 : at + 2] in (["but"], ["except"])
+        and ITEMS.keys() & set(words[at + 2 : at + 6])
+        and not NEGATIONS & set(words[max(0, at - 6) : at])
+        else word
+        for at, word in enumerate(words)
+    ]
+
+
 def _with_wish_apart(words: Sequence[str]) -> list[str]:
     """ "i don't want a hat, just the ball": what is wanted becomes a sentence of its own."""
     return [
@@ -182,19 +206,28 @@ def _with_wish_apart(words: Sequence[str]) -> list[str]:
 
 
 def _counts(words: Sequence[str]) -> Iterator[str]:
-    """Numbers before what they count: "hats: 2, balls: 0", "hats x2", "2x hats"; and "tow hats"."""
-    at = 0
+    """Numbers before what they count: "hats: 2, balls: 0", "hats x2", "2x hats", "hats 2 balls 0"; and "tow hats"."""
+    at, behind = 0, _have_numbers_behind(words)
     while at < len(words):
         word, following, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
         if word in ITEMS and following in (":", "x") and third.isdigit():
             yield from (third, word)
             at += 3
+        elif word in ITEMS and behind:
+            yield from (following, word)
+            at += 2
         elif word.isdigit() and following == "x" and third in ITEMS:
             yield word
             at += 2
         else:
             yield "2" if word == "tow" and following in ITEMS else word
             at += 1
+
+
+def _have_numbers_behind(words: Sequence[str]) -> bool:
+    """Lists in which every item, of several, is followed by its number."""
+    behind = [words[at + 1] if at + 1 < len(words) else "" for at, word in enumerate(words) if word in ITEMS]
+    return len(behind) > 1 and all(word.isdigit() for word in behind)
 
 
 def _fractions(words: Sequence[str]) -> Iterator[str]:

@@ -29,10 +29,10 @@ CONTRACTIONS = {
     "let's": "lets", "cannot": "can not", "can't": "can not", "cant": "can not", "won't": "will not", "wont": "will not",
     "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not", "arent": "are not", "wouldnt": "would not",
     "couldnt": "could not", "ain't": "is not", "aint": "is not", "gimme": "give me", "gimmie": "give me", "lemme": "let me",
-    "wanna": "want to", "gonna": "will", "gotta": "need", "atleast": "at least", "nodeal": "no deal", "youcan": "you can", "ican": "i can",
-    "iwant": "i want", "iwould": "i would", "itake": "i take", "ihave": "i have", "wouldlike": "would like", "youhave": "you have",
-    "ima": "i will", "imma": "i will", "tryna": "want to", "outta": "out of", "kinda": "kind of", "bullshit": "bs", "idc": "i do not care",
-    "needthe": "need the", "givebook": "give book", "alright": "ok", "hats'": "hats",
+    "wanna": "want to", "gonna": "will", "gotta": "need to", "atleast": "at least", "nodeal": "no deal", "youcan": "you can",
+    "ican": "i can", "iwant": "i want", "iwould": "i would", "itake": "i take", "ihave": "i have", "wouldlike": "would like",
+    "youhave": "you have", "ima": "i will", "imma": "i will", "tryna": "want to", "outta": "out of", "kinda": "kind of", "bullshit": "bs",
+    "idc": "i do not care", "needthe": "need the", "givebook": "give book", "alright": "ok", "hats'": "hats",
 }  # fmt: skip
 
 SPELLINGS = {
