@@ -83,6 +83,16 @@ def test_a_move_that_is_not_legal_is_not_put_into_words(tmp_path: Path, action: 
         assert (refused.status_code, refused.json()["code"]) == (422, "illegal_action")
 
 
+@pytest.mark.parametrize("options", [{}, {"utterances": "plain"}])
+def test_a_sentence_is_no_action_and_changes_nothing(tmp_path: Path, options: dict[str, Any]) -> None:
+    with client_of(settings_in(tmp_path)) as client:
+        opened = client.post("/bargaining/reset", json={**OPENS, **options}).json()
+        refused = client.post("/bargaining/step", json={"session_id": "s", "action": "ok, deal"})
+        assert (refused.status_code, refused.json()["code"]) == (422, "illegal_action") and "/bargaining/parse" in refused.json()["message"]
+        state = client.get("/bargaining/state", params={"session_id": "s"}).json()
+        assert (state["steps"], state["done"], state["info"]["history"]) == (0, False, opened["info"]["history"])
+
+
 SPEAKS = "I would like two books and one ball."
 
 

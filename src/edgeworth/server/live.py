@@ -16,7 +16,7 @@ from edgeworth.config import AuctionConfig
 from edgeworth.envs.daedalus_spaces import action_from
 from edgeworth.envs.designed_markets import DesignedMarkets
 from edgeworth.envs.negotiation import NegotiationEnv
-from edgeworth.errors import EpisodeOver, IllegalAction
+from edgeworth.errors import EpisodeOver, IllegalAction, shown
 from edgeworth.games.auction.action import completed, row_values
 from edgeworth.games.auction.market_view import FIRST_PROXY, RECENT_STEPS
 from edgeworth.games.auction.state import MECHANISM, PROXIES, SCORES
@@ -161,7 +161,11 @@ class LiveBargaining(Live):
 
 
 def check_shape(move: Any) -> None:
-    """Refuse what the environment would ignore or round: further keys, and true or false among the units."""
+    """Refuse what the environment would ignore or round (further keys, true or false among the units), and sentences: a log holds moves."""
+    if isinstance(move, str):
+        raise IllegalAction(
+            f"The action is {shown(move)}; expected act_type and oA. POST /bargaining/parse reads sentences.", "action_shape"
+        )
     if not isinstance(move, Mapping):
         return  # the environment's own error describes the shape
     for name in move:
