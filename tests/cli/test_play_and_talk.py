@@ -174,5 +174,7 @@ def test_a_model_is_asked_about_acts_without_a_share_too() -> None:
 def test_talk_asks_the_model_that_is_named(monkeypatch: pytest.MonkeyPatch, typing: Typing) -> None:
     model = Scripted(lambda messages: "no comment")
     monkeypatch.setattr("edgeworth.agents.questions.client_for", lambda *_, **__: model)
-    found = json.loads(typing("talk", *PARTNER_OPENS, "--client", "pocket", "--json", typed="q\n").out)
-    assert found["said"][0]["source"] == "template" and found["said"][0]["rejected"] == "no comment" and len(model.asked) == 1
+    run = typing("talk", *PARTNER_OPENS, "--client", "pocket", "--json", typed="propose 2 4 3\nq\n")
+    found = json.loads(run.out)
+    assert found["said"][0]["source"] == "template" and found["said"][0]["rejected"] == "no comment" and len(model.asked) == 2
+    assert run.err.count("Where the language model does not say exactly the partner's move, a template does") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from rich.markup import escape
 from edgeworth.cli import options
 from edgeworth.cli.console import err, out, tell
 from edgeworth.dialogues.wording import act_name
-from edgeworth.errors import IllegalAction, UnknownName
+from edgeworth.errors import FallbackUsed, IllegalAction, UnknownName
 from edgeworth.evaluation.statistics import counted
 from edgeworth.games.bargaining.vocabulary import Act, Side
 
@@ -152,5 +153,8 @@ class _Table:
         worded = {"text": self.game.words, "source": "person"} if utterance is None else vars(utterance)
         self.said.append({"side": Side(move.side).name.lower(), "act": act_name(move.act), "share": move.share, **worded})
         if utterance is not None:
+            if utterance.rejected is not None:
+                what = "Where the language model does not say exactly the partner's move, a template does; --json records what it wrote."
+                warnings.warn(what, FallbackUsed, stacklevel=2)
             tell(f"  [bold]Partner[/]: {escape(utterance.text)}", self.game.screen)
             tell(f"           [dim]{self.game.described(move)}[/]", self.game.screen)
