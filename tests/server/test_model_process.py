@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -102,14 +103,26 @@ def test_a_hung_process_is_stopped(stub: Any, monkeypatch: pytest.MonkeyPatch) -
         os.kill(pid, 0)
 
 
-def test_the_process_ends_with_its_server_however_that_ends() -> None:
+def test_a_signal_to_all_processes_of_the_server_stops_no_model(stub: Any, tmp_path: Path) -> None:
+    """The server decides when, after it has drained."""
+    log = tmp_path / "calls"
+    process = stub(text="x", seconds=1.0, log=str(log))
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(ProcessClient(process).complete, QUESTION, Sampling())
+        wait_for(log.exists)
+        for sig in (signal.SIGTERM, signal.SIGINT):
+            os.kill(process.pid, sig)
+        assert asked.result(60.0)[0].text == "x" and process.loaded and process.starts == 1
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "sys.exit()"])
+def test_the_process_ends_with_its_server_however_that_ends(end: str) -> None:
     script = (
         "import os, sys, signal\n"
         "from edgeworth.server.model_process import ModelProcess\n"
         "from stub_model import Stub\n"
         "process = ModelProcess('stub', Stub); process.load()\n"
-        "print(process.pid, flush=True)\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"print(process.pid, flush=True); {end}\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)

@@ -6,6 +6,7 @@ from a pipe and writes replies to it; when the server ends, however it ends, the
 
 from __future__ import annotations
 
+import atexit
 import functools
 import multiprocessing
 import os
@@ -49,6 +50,7 @@ class ModelProcess:
         self._pipe: Connection | None = None
         self._is_loaded = False
         self._lock = threading.Lock()
+        atexit.register(self.close)  # before `multiprocessing` tells the process to stop, and waits for it
 
     @property
     def loaded(self) -> bool:
@@ -131,7 +133,8 @@ class ModelProcess:
 
 def serve(pipe: Connection, make_client: Callable[[], Client]) -> None:
     """Runs in the process: load the model, then answer batches until the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
+    for sig in (signal.SIGTERM, signal.SIGINT):  # which may come to all processes of the server, and it finishes its requests first
+        signal.signal(sig, signal.SIG_IGN)
     os.environ.update(ONE_THREAD)
     if hasattr(os, "nice"):
         os.nice(NICENESS)
