@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 
 from edgeworth.server.settings import RequestLimits
 from edgeworth.server.store import Store
-from running_servers import MECHANISM, client_of, served, settings_in
+from running_servers import MECHANISM, client_of, served, settings_in, wait_for
 
 TOKEN = "a-token-of-alice"
 ALICE = {"authorization": f"Bearer {TOKEN}"}
@@ -62,6 +62,15 @@ def test_metrics_count_messages_of_sockets_and_their_refusals(tmp_path: Path) ->
     for code in ("illegal_action", "unknown_type", "unknown_session"):
         assert f'edgeworth_refusals_total{{code="{code}"}} 1.0' in text
     assert "process_resident_memory_bytes" in text and "process_open_fds" in text and "process_cpu_seconds_total" in text
+
+
+def test_one_worker_tells_the_memory_of_all_soon_after_they_have_started(tmp_path: Path) -> None:
+    with served(tmp_path, "--workers", "2") as server, httpx.Client(base_url=server.address(), timeout=20.0) as client:
+
+        def told() -> int:  # by the worker that has the client's connection
+            return client.get("/metrics").text.count("process_resident_memory_bytes{")
+
+        wait_for(lambda: told() == 2, 30.0)
 
 
 def test_probes_are_answered_where_nothing_else_is(tmp_path: Path) -> None:
