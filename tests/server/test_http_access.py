@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hmac
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from edgeworth.errors import DataError, InvalidOption
-from edgeworth.server.access import host_name, network_of
+from edgeworth.server.access import KnownTokens, host_name, network_of
 from edgeworth.server.app import create_app
 from edgeworth.server.settings import RequestLimits, ServerSettings, tokens_from
 from running_servers import MECHANISM, client_of, settings_in
@@ -38,6 +39,20 @@ def test_what_is_not_a_token_opens_nothing_and_is_not_repeated(tmp_path: Path, h
     with client_of(settings_in(tmp_path, tokens=TOKENS)) as client:
         answer = client.get("/sessions", headers={"authorization": header})
     assert answer.status_code == 401 and "alice" not in answer.text and "wrong" not in answer.text
+
+
+@pytest.mark.parametrize("token", ["a-token-of-alice", "a-token-of-bobby", "a-token-of-nobody", ""])
+def test_every_token_is_compared_in_constant_time_whichever_is_sent(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    """Otherwise the time to an answer would tell how much of a token was right, or whose it is."""
+    known, compared, compare = KnownTokens(ServerSettings(tokens=TOKENS)), [], hmac.compare_digest
+
+    def counted(mine: bytes, theirs: bytes) -> bool:
+        compared.append((len(mine), len(theirs)))
+        return compare(mine, theirs)
+
+    monkeypatch.setattr(hmac, "compare_digest", counted)
+    assert known.owner_of(token) == {token: owner for owner, token in TOKENS}.get(token)
+    assert compared == [(32, 32)] * 2  # digests, so that not even the length shows
 
 
 def test_a_session_belongs_to_its_owner(tmp_path: Path) -> None:
