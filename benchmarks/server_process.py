@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 from edgeworth.errors import InvalidOption
 
 START_SECONDS = 120.0
+PORTS = 20_000, 32_000
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
@@ -119,11 +121,12 @@ def check_platform() -> None:
 
 
 def free_port() -> int:
-    """A port of this machine that is not in use."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+    """A port of this machine that is not in use on any of its addresses, from a range in which no outgoing connection takes one."""
+    while True:
+        port = PORTS[0] + secrets.randbelow(PORTS[1] - PORTS[0])
+        with contextlib.suppress(OSError), socket.socket() as taken:
+            taken.bind(("", port))
+            return port
 
 
 def our_server(store: str, port: int, workers: int = 1, *flags: str) -> ServerProcess:
