@@ -161,7 +161,10 @@ def scenario_names() -> list[str]:
 def load_scenario(name: str) -> Mapping[str, Any]:
     """The options of a named scenario, or of a scenario file given by its path."""
     if isinstance(name, str) and name.endswith((".yaml", ".yml")):
-        return load_yaml(Path(name))
+        found = load_yaml(Path(name))
+        if "env" in found:
+            raise InvalidOption(f"{name} holds settings of a training, not options of a game; name it with --config {name} instead.")
+        return found
     if name not in scenario_names():
         raise UnknownName("scenario", name, scenario_names())
     return load_yaml(config_folder() / "scenarios" / f"{name}.yaml")

@@ -184,6 +184,9 @@ def test_a_setting_that_a_run_was_begun_with_may_be_said_again(called: Called, t
         (("--device", "cuda"), "the fused backend runs on the CPU; use --backend torch"),
         (("--resume",), "holds no run that could be continued"),
         (("--config", "nowhere.yaml"), "nowhere.yaml: cannot be read"),
+        (("--scenario", "configs/ppo_fast.yaml"), "name it with --config configs/ppo_fast.yaml instead"),
+        (("--config", "configs/scenarios/one_shot.yaml"), "name it with --scenario configs/scenarios/one_shot.yaml instead"),
+        (("--config", "configs/scenarios/classic.yaml"), "name it with --scenario configs/scenarios/classic.yaml instead"),
     ],
 )
 def test_a_wrong_call_is_an_error_and_leaves_nothing(called: Called, tmp_path: Path, words: tuple[str, ...], message: str) -> None:

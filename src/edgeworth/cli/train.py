@@ -122,9 +122,9 @@ def _folder_and_settings(config: Path | None, changes: dict[str, Any], out_folde
 def _settings(config: Path | None, changes: Mapping[str, Any]) -> TrainSettings:
     """The settings of a file, which must not be one of a scenario, and of the flags."""
     ours, games = ({entry.name for entry in fields(kind)} for kind in (TrainSettings, BargainingConfig))
-    scenario = config is not None and not found_config(config).exists() and config.stem in scenario_names()
-    given = {} if config is None or scenario else load_yaml(config)
-    if scenario or (given and given.keys() <= games - ours):
+    scenario = config is not None and config.stem in scenario_names()
+    given = {} if config is None or (scenario and not found_config(config).exists()) else load_yaml(config)
+    if (given or scenario) and given.keys() <= games - ours:
         raise InvalidOption(f"{config} holds options of a game, not settings of a training; name it with --scenario {config} instead.")
     return practical(load_settings(config, changes))
 
