@@ -18,7 +18,7 @@ from edgeworth.evaluation.bargaining_figures import draw_scores
 from edgeworth.evaluation.episodes import play_episodes
 from edgeworth.evaluation.learning_curves import learning_curves
 from edgeworth.evaluation.negotiators import compared, deal_quality, measured, play_ends
-from edgeworth.evaluation.training_figures import draw_learning_curves
+from edgeworth.evaluation.training_figures import curves_finding, draw_learning_curves
 from edgeworth.games.bargaining.contexts import Context, triple_of
 from edgeworth.games.bargaining.frontier import is_pareto, nash_product, solutions, valued
 
@@ -121,6 +121,11 @@ def test_more_names_than_curves_are_refused(tmp_path: Path) -> None:
 def test_a_run_without_a_history_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a: has fewer than two lines"):
         learning_curves([a_run(tmp_path / "a", 0, [0.1])])
+
+
+def test_a_curve_of_one_seed_has_no_band(tmp_path: Path) -> None:
+    (curve,) = learning_curves([a_run(tmp_path / "a_seed0", 0, [0.1, 0.3])])
+    assert curves_finding({"curves": [curve.as_dict()]}) == "a ends at 0.300 after 1.0 s."
 
 
 def test_curves_and_scores_are_drawn(tmp_path: Path) -> None:

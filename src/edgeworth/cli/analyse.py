@@ -39,7 +39,7 @@ def analyse(
     Marked are the Nash, Kalai–Smorodinsky, egalitarian and welfare-maximising points. The agent's best result against the partner is
     computed twice: with the partner's utilities known, and without.
 
-    Example: edgeworth analyse --counts 2,4,3 --mine 9,10,8 --theirs 7,1,8 --figure frontier.png
+    Example: edgeworth analyse --counts 3,3,1 --mine 8,9,1 --theirs 1,3,9 --figure frontier.png
     """
     context, config = given_context(options.game_config(scenario, partner, settings), seed, counts, mine, theirs, needs_theirs=True)
     if figure is not None:

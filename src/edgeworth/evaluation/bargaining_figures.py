@@ -105,7 +105,7 @@ def yardsticks_finding(scenarios: Sequence[dict[str, Any]]) -> str:
     kept = [found["bayes"] / found["oracle"] for found in values if {"bayes", "oracle"} <= found.keys()]
     if not kept:
         return "Reference scores"
-    return f"The best blind plan earns {min(kept):.0%} to {max(kept):.0%} of what an agent that knew its partner's utilities could."
+    return f"The best blind plan earns {min(kept):.1%} to {max(kept):.1%} of what an agent that knew its partner's utilities could."
 
 
 def draw_scores(result: dict[str, Any], path: Path) -> None:

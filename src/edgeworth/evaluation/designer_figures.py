@@ -7,9 +7,14 @@ from typing import Any
 
 from edgeworth.evaluation.designer_evaluation import CONSTANT
 from edgeworth.evaluation.designer_targets import AFTER, BEFORE, POLICY
-from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, name_rows, panels, point
+from edgeworth.evaluation.figures import ACCENT, GREY, INK, LIGHT, STRIPE, caption, legend_below, name_rows, panels, point
 
 COLUMNS = 2
+MARKS: tuple[dict[str, Any], ...] = (
+    {"marker": "D", "ms": 4.5, "color": ACCENT, "label": "trained designer, 95 % interval"},
+    {"marker": "o", "ms": 4.5, "color": INK, "label": "other designer, 95 % interval"},
+    {"color": LIGHT, "lw": 1.2, "label": "best constant mechanism"},
+)
 TRAINED = (POLICY, BEFORE, AFTER)
 """How the names of trained designers begin."""
 
@@ -19,12 +24,14 @@ def draw_evaluation(result: dict[str, Any], path: Path) -> None:
     cells = result["populations"]
     rows = -(-len(cells) // COLUMNS)
     longest = max(len(found) for found in cells.values())
-    with panels(path, rows, COLUMNS, (13.0, 0.9 + rows * (0.9 + 0.27 * longest))) as (figure, grid):
+    height = 1.2 + rows * (0.9 + 0.27 * longest)
+    with panels(path, rows, COLUMNS, (13.0, height), {"rect": (0, 0.3 / height, 1, 1)}) as (figure, grid):
         for axes, (name, found) in zip(grid.flat, cells.items(), strict=False):
             _draw_cell(axes, name, found)
         for axes in grid.flat[len(cells) :]:
             axes.set_visible(False)
         caption(figure, evaluation_finding(result), 150)
+        legend_below(figure, height, MARKS)
 
 
 def _draw_cell(axes: Any, name: str, rows: list[dict[str, Any]]) -> None:
@@ -38,7 +45,7 @@ def _draw_cell(axes: Any, name: str, rows: list[dict[str, Any]]) -> None:
         point(axes, row["score"], place, ACCENT if own else INK, "D" if own else "o", ms=4.5)
     name_rows(axes, [row["designer"] for row in rows], 44, 8)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlabel("mean score R per step, 95 % interval; line: best constant", fontsize=8.5)
+    axes.set_xlabel("mean score R per step", fontsize=8.5)
     axes.set_title(name, fontsize=10, loc="left")
 
 
@@ -50,9 +57,7 @@ def evaluation_finding(result: dict[str, Any]) -> str:
         best, constant = (_highest(rows, names) for names in (TRAINED, (CONSTANT,)))
         if best is not None and constant is not None:
             gains.append(f"{best - constant:+.3f} ({cell})")
-    told = (
-        f"The best trained designer (diamond) against the best constant (line): {', '.join(gains)}" if gains else "No designer was trained"
-    )
+    told = f"The best trained designer against the best constant: {', '.join(gains)}" if gains else "No designer was trained"
     return f"{told}. {result['episodes']:,} episodes in each panel, on seeds that no training has used.".replace("-0", "−0")
 
 

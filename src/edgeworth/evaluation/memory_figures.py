@@ -65,7 +65,7 @@ def memory_finding(result: Row) -> str:
     if behind:
         far = max(behind, key=lambda partner: behind[partner])
         told.append(f"One network for all partners is at most {max(behind[far], 0.0):.3f} behind the specialists.")
-    return " ".join([*told, f"{counted(len(result['training_seeds']), 'seed')} each."])
+    return " ".join([*told, f"{counted(len(result['training_seeds']), 'seed')}, 95 % intervals."])
 
 
 def _draw_scale(axes: Any, scale: Row, y: int) -> None:

@@ -55,8 +55,10 @@ def curves_finding(result: Row) -> str:
     words = []
     for curve in result["curves"]:
         mean, low, high = (curve["share_of_maximum"][name][-1] for name in ("mean", "low", "high"))
-        words.append(f"{curve['name']} ends at {mean:.3f} [{low:.3f}, {high:.3f}] after {curve['seconds'][-1]:.1f} s")
-    return "; ".join(words) + ". Bands reach from the lowest seed to the highest."
+        extent = f" [{low:.3f}, {high:.3f}]" if len(curve["seeds"]) > 1 else ""
+        words.append(f"{curve['name']} ends at {mean:.3f}{extent} after {curve['seconds'][-1]:.1f} s")
+    bands = " Bands reach from the lowest seed to the highest." if any(len(curve["seeds"]) > 1 for curve in result["curves"]) else ""
+    return f"{'; '.join(words)}.{bands}"
 
 
 # Designers
