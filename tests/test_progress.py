@@ -55,4 +55,4 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys:
         show = task("study")
         for clock.now, done in ((0.0, 0), (30.0, 1), (60.0, 2), (90.0, 3)):
             show(f"{done} of 4 done, 2 running", done, 4)
-    assert capsys.readouterr().err.split("\n")[0] == "study: 2 of 4 done, 2 running, 50%, 0:01:00 left"
+    assert capsys.readouterr().err == "study: 2 of 4 done, 2 running, 50%, 0:01:00 left\n"

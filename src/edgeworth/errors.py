@@ -42,6 +42,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "grad_norm": ("gradient_norm", "ppo.gradient_norm"),
     "max_grad_norm": ("gradient_norm", "ppo.gradient_norm"),
     "clip_range": ("clip", "ppo.clip"),
+    "clip_coef": ("clip", "ppo.clip"),
+    "clip_eps": ("clip", "ppo.clip"),
     "n_epochs": ("epochs", "ppo.epochs"),
     "batch_size": ("minibatch", "ppo.minibatch"),
     "n_steps": ("rollout", "ppo.rollout"),
@@ -49,7 +51,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "cadence_k": ("k", "hints.k"),
     "provider": ("options.client", "hints.options.client", "hint"),
     "use_dataset": ("contexts: dataset", "env.contexts: dataset"),
-    "dataset_mode": ("contexts: dataset", "env.contexts: dataset"),
+    "dataset_mode": ("context_options.part", "env.context_options.part"),
 }
 """What the field and other libraries call a setting, and what to write here: a name, a name inside another, or a name with its value; where
 the first is not known, the next."""

@@ -60,6 +60,7 @@ def test_the_index_links_to_every_figure_and_to_the_data_of_runs(client: TestCli
         "/plots/runs/grpo%20seed%231/training_history.png",
     }
     kinds = {link.rpartition(".")[2]: client.get(link).headers["content-type"].partition(";")[0] for link in links}
+    assert "<figcaption>results/deep/b</figcaption>" in page.text
     assert kinds == {"png": "image/png", "csv": "text/csv", "json": "application/json"}
     assert client.get("/plots/runs/grpo%20seed%231/training_history.json").json() == GRPO
 

@@ -76,7 +76,8 @@ def clock_time(pace: Pace) -> str:
 def progress() -> Iterator[Callable[[str], Progress]]:
     """Progress bars, one per named task, or lines in a log: `with progress() as task: work(task("searching"))`."""
     words, percentage = rich_progress.TextColumn("{task.description}"), rich_progress.TextColumn("{task.percentage:>3.0f}%")
-    with rich_progress.Progress(words, rich_progress.BarColumn(), percentage, TimeLeft(), console=err, transient=True) as bars:
+    columns = words, rich_progress.BarColumn(), percentage, TimeLeft()
+    with rich_progress.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
 
         def task(name: str) -> Progress:
             pace = Pace()

@@ -165,7 +165,7 @@ def read_session(file: Path) -> tuple[Opening, list[Any]]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise DataError(file, f"cannot be read ({error.strerror}).") from error
+        raise DataError(file, f"cannot be read ({error.strerror}); {EXPECTED}") from error
     except UnicodeDecodeError as error:
         raise DataError(file, f"is not a text file; {EXPECTED}") from error
     except json.JSONDecodeError as error:

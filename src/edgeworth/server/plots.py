@@ -72,7 +72,7 @@ def _files_in(root: Path) -> Iterator[Path]:
 
 def gallery(names: list[str]) -> str:
     """The figures as HTML, and links to the data; relative to the page, which may be behind a path prefix."""
-    figures = [(quote(name), html.escape(name.removesuffix(".png").replace("_", " "))) for name in names if name.endswith(".png")]
+    figures = [(quote(name), html.escape(name.removesuffix(".png"))) for name in names if name.endswith(".png")]
     items = "".join(
         f'<figure><a href="{link}"><img src="{link}" alt="{title}" loading=lazy></a><figcaption>{title}</figcaption></figure>'
         for link, title in figures
