@@ -123,6 +123,8 @@ def test_only_what_was_computed_for_all_contexts_is_called_exact() -> None:
     ("words", "sentence"),
     [
         (["play", "--partner", "boulwar"], "Did you mean 'boulware'?"),
+        (["evaluate", "--agent", "bayes", "--exact", "--episodes", "50"], "--episodes cannot be combined with --exact"),
+        (["yardstick", "--exact", "--contexts", "200", "--seed", "3"], "--contexts and --seed cannot be combined with --exact"),
         (["demo", "--scenario", "clasic"], "Did you mean 'classic'?"),
         (["analyse", "--set", "discont=0.9"], "Did you mean 'discount'?"),
         (["analyse", "--set", "discount"], "expected NAME=VALUE"),

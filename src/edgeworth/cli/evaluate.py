@@ -53,6 +53,7 @@ Sampled = Annotated[bool, typer.Option("--sampled", help="Sample a learned agent
 
 
 def evaluate_command(
+    context: typer.Context,
     agent: Annotated[list[str], typer.Option("--agent", "-a", help="Negotiator by name, run folder or checkpoint; repeat for several.")],
     scenario: options.AgentsScenario = None,
     partner: options.Partner = None,
@@ -82,6 +83,8 @@ def evaluate_command(
 
     Example: edgeworth evaluate --agent runs/mine --agent bayes --agent agree_first --episodes 2000 --figure scores.png
     """
+    if exact:
+        options.refuse_beside_exact(context, "episodes", "yardstick_episodes", "seed")
     name, config = options.game_of_agents(agent, scenario, partner, settings)
     players = _agents(agent, sampled, hint)
     with options.executed(engine, address, workers) as run, progress() as task:

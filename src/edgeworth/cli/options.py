@@ -121,6 +121,13 @@ def client_options(given: list[str] | None) -> dict[str, Any]:
 # Settings
 
 
+def refuse_beside_exact(context: typer.Context, *names: str) -> None:
+    """Refuse options that say what to draw, where every context is played."""
+    sources = {"--" + name.replace("_", "-"): context.get_parameter_source(name) for name in names}
+    if given := [flag for flag, source in sources.items() if source is not None and source.name == "COMMANDLINE"]:
+        raise InvalidOption(f"{' and '.join(given)} cannot be combined with --exact, which plays every context.")
+
+
 def game_config(scenario: str, partner: str | None, settings: list[str] | None) -> BargainingConfig:
     """The options of a scenario, changed by flags."""
     options: dict[str, Any] = {} if partner is None else {"partner": partner}

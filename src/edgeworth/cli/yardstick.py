@@ -31,6 +31,7 @@ MODEL_EPISODES = 300
 
 
 def yardstick_command(
+    context: typer.Context,
     game: Annotated[str, typer.Option(help="bargaining or auction.")] = "bargaining",
     scenario: options.Scenarios = None,
     stage: Annotated[list[str] | None, typer.Option(help="Auction: population; repeat for several. Default: all.")] = None,
@@ -95,6 +96,8 @@ def yardstick_command(
         for option, value in {"--client": client, "--model": model, "--model-episodes": model_episodes}.items():
             if value is not None:
                 raise InvalidOption(f"{option} belongs to the auction (--game auction), whose designers it joins.")
+        if exact:
+            options.refuse_beside_exact(context, "contexts", "plan_contexts", "own_sides", "seed")
         if partner is not None:
             with options.executed(engine, address, workers) as run:
                 result = _partners(scenario or ["classic", "lewis"], partner, settings, None if exact else own_sides, seed, run)
