@@ -193,11 +193,12 @@ def compile_rules() -> None:
 
 
 async def _sweep(settings: ServerSettings, sessions: Sessions, metrics: Metrics, readiness: Readiness) -> None:
-    """Delete idle sessions at intervals, and write this worker's gauges down for the others."""
+    """Write this worker's gauges down for the others, at once and at intervals, and delete idle sessions."""
+    metrics.sample()
     while True:
+        await asyncio.sleep(settings.sweep_seconds)
         await readiness.problem()
         metrics.sample()
-        await asyncio.sleep(settings.sweep_seconds)
         try:
             gone = await sessions.expire()
         except Exception as error:
