@@ -236,6 +236,12 @@ def test_asking_for_everything_is_no_assent() -> None:
     assert (found.act, found.share) == (Act.PROPOSE, (1, 2, 3))
 
 
+@pytest.mark.parametrize("text", ["i want a fair deal", "propose something fair", "give me a better deal", "let's be fair"])
+def test_what_the_speaker_would_like_is_no_assent_without_asking(text: str) -> None:
+    assert not reading("i want both hats, you get the rest", text).sure
+    assert reading("i want both hats, you get the rest", "that would be a fair deal").act is Act.AGREE
+
+
 @pytest.mark.parametrize(
     "text",
     ["i want some balls", "the hats or the book for me", "most of the balls", "a hat for me, the book for you", "the book and 2 blas"],

@@ -24,6 +24,7 @@ from edgeworth.dialogues.attitudes import (
     MILD_ASSENT,
     NAMED_ACTS,
     assents,
+    demands,
     gives_up,
     has,
     postpones,
@@ -77,14 +78,14 @@ def _without_offer(words: Sequence[str], view: View) -> Judgement:
         nothing_to_refuse = view.standing is None and not has(words, FIRM_REFUSAL)
         return Judgement(Act.DISAGREE, DOUBTFUL if firm or mild or nothing_to_refuse else PLAIN)
     if firm or mild:
-        return _assent(words, refused or not (firm or is_known(words)), view)
+        return _assent(words, refused or demands(words) or not (firm or is_known(words)), view)
     return Judgement(None, NO_ACT)
 
 
 def _assent(words: Sequence[str], doubtful: bool, view: View) -> Judgement:
     """Assent means the offer that stands; after "no deal" it means to part; with a question mark, after one's own offer, it insists.
 
-    It is doubtful beside a refusal, and where it is mild and there are unknown words ("lovely weather").
+    It is doubtful beside a refusal or a demand, and where it is mild and there are unknown words ("lovely weather").
     """
     if view.given_up:
         return Judgement(Act.DISAGREE, DOUBTFUL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from edgeworth.dialogues.mentions import Element, Mention
@@ -44,6 +45,10 @@ SMALL_TALK = _phrases(
     "great day,perfect day,big deal,real deal,deal with it,what is the deal"
 )
 """Words of assent that assent to nothing."""
+DEMAND = re.compile(
+    r"(\b(want|need|prefer|would like|insist on|propose|offer|how about|find|(give|make|offer) (me|us)) (a|something)|\blets be|^be)"
+    r" (fair|reasonable|better|good|great|acceptable)\b"
+)
 POSTPONING = _phrases("let me think,let me see,think about it,think it over,do not know,idk,no idea,hold on,one moment")
 NAMED_ACTS = {
     Act.END: _phrases("final selection,my selection,i select"),
@@ -70,6 +75,11 @@ def gives_up(words: Sequence[str]) -> bool:
 def postpones(words: Sequence[str]) -> bool:
     """Whether the speaker decides nothing yet: "ok, let me think", "i don't know"."""
     return has(words, POSTPONING)
+
+
+def demands(words: Sequence[str]) -> bool:
+    """Whether words of assent say what the speaker would like: "i want a fair deal", "propose something reasonable"."""
+    return DEMAND.search(" ".join(words)) is not None
 
 
 def without_small_talk(words: Sequence[str]) -> list[str]:
