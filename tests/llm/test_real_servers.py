@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from benchmarks.server_process import free_port
 from conversations import ask, texts
 from local_prompts import hint_moments
 
@@ -23,12 +23,6 @@ from edgeworth.llm.stack import open_client
 from edgeworth.protocol import Accepted, parse_reply
 
 START_SECONDS = 90.0
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from benchmarks.server_process import free_port
 from empty_environments import CLEAN, ROOT
 
 DOCKERFILE = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
@@ -150,12 +150,6 @@ def image() -> Iterator[Image]:
         for word, rest in INSTRUCTIONS:
             made.take(word, rest)
         yield made
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "docker").glob("requirements*.txt")), ids=lambda file: file.stem)
