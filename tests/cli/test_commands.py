@@ -68,6 +68,11 @@ def test_a_mistyped_move_is_explained_and_asked_again() -> None:
     assert "you walked away" in run.stdout
 
 
+def test_the_example_of_end_is_what_the_partner_offers() -> None:
+    run = edgeworth("play", "--seed", "5", typed="end 1 1 1\n")
+    assert "| end 1 1 1 | help" in run.stdout and "the final selections matched; you get 18 points" in run.stdout
+
+
 def test_leaving_the_game_says_how_to_take_it_up_again() -> None:
     run = edgeworth("play", "--seed", "4", "--partner", "boulware", typed="quit\n")
     assert run.returncode == 0

@@ -75,7 +75,7 @@ def _show_choices(game: TerminalGame) -> None:
     choices = [f"[cyan]propose[/] {share}", f"[cyan]insist[/] {share}"]
     if game.info["action_mask"][Act.AGREE]:
         choices.append("[cyan]agree[/]")
-    choices += ["[cyan]disagree[/]", f"[cyan]end[/] {share}", "[cyan]help[/]", "[cyan]quit[/]"]
+    choices += ["[cyan]disagree[/]", f"[cyan]end[/] {game.example(final=True)}", "[cyan]help[/]", "[cyan]quit[/]"]
     game.screen.print("Legal moves: " + " | ".join(choices))
 
 

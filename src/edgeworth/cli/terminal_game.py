@@ -174,9 +174,10 @@ class TerminalGame:
             return move
         return None if answer.lower() in NO else answer or None
 
-    def example(self) -> str:
-        """A share that can be asked for here."""
-        return " ".join(str((n + 1) // 2) for n in self.pool)
+    def example(self, final: bool = False) -> str:
+        """A share that can be asked for here; a final one is what the partner offers, if it offers something."""
+        share = self.offered if final else None
+        return " ".join(str(n) for n in share or ((n + 1) // 2 for n in self.pool))
 
     def help(self) -> str:
         """The five acts, by the rules of this game."""
@@ -189,7 +190,7 @@ class TerminalGame:
                 f"[cyan]insist[/] {share}    said firmly; some partners then accept a little less",
                 "[cyan]agree[/]           take the partner's last offer",
                 f"[cyan]disagree[/]        {refusal}",
-                f"[cyan]end[/] {share}       your final selection, the last move: it pays only if the",
+                f"[cyan]end[/] {self.example(final=True)}       your final selection, the last move: it pays only if the",
                 "                partner's last offer leaves you exactly these; otherwise",
                 "                nobody gets anything",
                 "[cyan]quit[/]            leave; the command to take the game up again is shown",
