@@ -47,8 +47,8 @@ def test_others_play_on_while_the_model_writes(tmp_path: Path) -> None:
 def test_the_pocket_model_plays_both_games_over_the_wire(tmp_path: Path) -> None:
     flags = ("--quiet", "--warm", "language_model", "--designer", "language_model")
     with served(tmp_path, *flags) as server, httpx.Client(base_url=server.address(), timeout=60) as client:
-        client.post("/reset", json={"session_id": "demo", "episode_length": 3, "seed": 1})
-        for _ in range(3):
+        client.post("/reset", json={"session_id": "demo", "episode_length": 5, "seed": 1})
+        for _ in range(5):
             reply = client.post("/api/design", json={"session_id": "demo"}).json()
             assert reply["designer"] == "language_model" and 0 < reply["confidence"] <= 1 and reply["assumed"] == []
             stepped = client.post("/step", json={"session_id": "demo", "action": reply["mechanism"]})
