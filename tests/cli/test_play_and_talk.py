@@ -91,6 +91,11 @@ def test_a_spoken_no_says_that_it_ends_the_negotiation_where_it_does(typing: Typ
     assert ending not in typing("talk", *PARTNER_OPENS, "--set", "disagree=passes", typed="no way\nno\nq\n").out
 
 
+@pytest.mark.parametrize(("word", "act"), [("agreed", "AGREE"), ("nope", "DISAGREE")])
+def test_a_single_word_that_is_no_command_is_a_sentence(typing: Typing, word: str, act: str) -> None:
+    assert f"Read as {act}" in typing("play", *PARTNER_OPENS, typed=f"{word}\nno\nq\n").out
+
+
 @pytest.mark.parametrize("text", ["in my opinion we should chat", "hello"])
 def test_a_sentence_without_a_move_is_refused_and_not_read_as_an_act_that_begins_like_it(typing: Typing, text: str) -> None:
     run = typing("play", *AGENT_OPENS, typed=f"{text}\nq\n")

@@ -16,7 +16,7 @@ from edgeworth.cli.options import game_config
 from edgeworth.dialogues.understanding import understand
 from edgeworth.dialogues.wording import act_name, share_words
 from edgeworth.envs.negotiation import NegotiationEnv
-from edgeworth.errors import IllegalAction, InvalidOption, nearest
+from edgeworth.errors import IllegalAction, InvalidOption, suggestion
 from edgeworth.evaluation.statistics import counted
 from edgeworth.games.bargaining.contexts import Triple, rest_of
 from edgeworth.games.bargaining.history import ACTS_WITH_SHARE, Move, share_for_agent
@@ -225,9 +225,7 @@ def typed_move(text: str) -> Move | str | None:
         return None
     acts = [act for name, act in WORDS.items() if name.startswith(head)]
     if len(acts) != 1:
-        near = nearest(head, WORDS)
-        hint = f" Did you mean {near!r}?" if near else ""
-        return f"{head!r}. Begin with one of {', '.join(WORDS)}.{hint}" if rest or near else None
+        return f"{head!r}. Begin with one of {', '.join(WORDS)}.{suggestion(head, WORDS)}" if rest else None
     if acts[0] not in ACTS_WITH_SHARE:
         return Move(Side.AGENT, acts[0], None)
     if len(rest) != 3:
