@@ -26,8 +26,14 @@ def noted(folder: Path, number: int) -> None:
 
 
 def square(folder: Path, number: int, seconds: float = 0.0) -> dict[str, Any]:
-    """A value with an array and a number that has no short decimal form."""
-    time.sleep(seconds)
+    """A value with an array and a number that has no short decimal form; it notes if it is interrupted."""
+    try:
+        (folder / f"began_{number}").touch()
+        time.sleep(seconds)
+    except KeyboardInterrupt:
+        time.sleep(0.5)  # as long as saving takes
+        (folder / f"interrupted_{number}").touch()
+        raise
     noted(folder, number)
     return {"third": number / 3.0, "squares": np.arange(number, dtype=np.float64) ** 2, "nested": [{"flags": np.array([True, False])}]}
 
@@ -81,6 +87,6 @@ def mechanism(messages: Messages) -> str:
 
 
 if __name__ == "__main__":
-    engine, place = sys.argv[1], Path(sys.argv[2])
+    engine, place, seconds = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
     with executor(engine, 2, folder=place / "kept") as run:
-        run(squares(place, 12, 0.4)).whole()
+        run(squares(place, 12, seconds)).whole()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,13 @@ from edgeworth.errors import FallbackUsed, InvalidOption, RunStopped, UnknownNam
 from edgeworth.executor.execution import HERE, Executor, executor
 from edgeworth.executor.local import Local
 from edgeworth.executor.tasks import Task, packed, unpacked
+from running_servers import wait_for
 
 
-def started(engine: str, folder: Path) -> subprocess.Popen[bytes]:
-    """A driver in a process of its own, with twelve tasks of 0.4 seconds."""
-    return subprocess.Popen([sys.executable, str(Path(__file__).with_name("errands.py")), engine, str(folder)])
+def started(engine: str, folder: Path, seconds: float = 0.4) -> subprocess.Popen[bytes]:
+    """A driver in a process and a process group of its own, with twelve tasks of so many seconds."""
+    words = [sys.executable, str(Path(__file__).with_name("errands.py")), engine, str(folder), str(seconds)]
+    return subprocess.Popen(words, start_new_session=True)
 
 
 def killed_half_way(engine: str, folder: Path) -> None:
@@ -104,6 +107,18 @@ def test_workers_end_with_their_driver(tmp_path: Path) -> None:
     before = carried_out(tmp_path)
     time.sleep(1.0)
     assert carried_out(tmp_path) == before
+
+
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["to the driver", "to its group"])
+def test_ctrl_c_interrupts_the_tasks_under_way_once(tmp_path: Path, send: Callable[[int, int], None]) -> None:
+    driver = started("local", tmp_path, seconds=300.0)
+    try:
+        wait_for(lambda: len(list(tmp_path.glob("began_*"))) == 2, seconds=60.0)
+        send(driver.pid, signal.SIGINT)
+        assert driver.wait(timeout=60.0) != 0
+    finally:
+        driver.kill()
+    assert {file.name for file in tmp_path.glob("interrupted_*")} == {"interrupted_0", "interrupted_1"}
 
 
 def test_other_arguments_or_other_files_are_another_value(tmp_path: Path) -> None:

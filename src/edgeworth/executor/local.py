@@ -2,20 +2,23 @@
 
 Every worker is a process pool of its own with a single process, so that a worker which is killed costs the one task that it had under way.
 That task is tried again in a new worker, and given up after `ATTEMPTS`. Workers compute on one thread each, and end when their driver does.
+A Ctrl-C in a terminal reaches the driver alone, which interrupts the tasks under way, once: what saves when it is interrupted can do so.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from edgeworth.executor.tasks import Outcome, Task, perform
 
@@ -44,12 +47,19 @@ class Engine(Protocol):
         """Release the workers."""
 
 
+class Worker(NamedTuple):
+    """A pool of one process, and the line by which its task is interrupted."""
+
+    pool: ProcessPoolExecutor
+    line: Connection
+
+
 class Local:
     """Processes of this machine."""
 
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
-        self._pools: dict[int, ProcessPoolExecutor] = {}
+        self._workers: dict[int, Worker] = {}
         self._under_way: dict[Future[Outcome], tuple[int, int, int]] = {}
         """By future: its worker, the number of its task, and which attempt it is."""
 
@@ -76,7 +86,7 @@ class Local:
                 try:
                     yield number, future.result()
                 except BrokenProcessPool as error:
-                    self._pools.pop(worker).shutdown(wait=False)
+                    self._give_up(worker)
                     if attempt < ATTEMPTS:
                         waiting.appendleft((number, attempt + 1))
                     else:
@@ -92,24 +102,32 @@ class Local:
                     with single_threaded():
                         future = self._pool(worker).submit(perform_apart, tasks[number])
                 except BrokenProcessPool:
-                    self._pools.pop(worker).shutdown(wait=False)
+                    self._give_up(worker)
                     continue
                 waiting.popleft()
                 self._under_way[future] = worker, number, attempt
                 busy.add(worker)
 
     def _pool(self, worker: int) -> ProcessPoolExecutor:
-        if worker not in self._pools:
-            self._pools[worker] = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), end_with_driver)
-        return self._pools[worker]
+        if worker not in self._workers:
+            told, line = multiprocessing.Pipe(duplex=False)
+            self._workers[worker] = Worker(ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), heed_driver, (told,)), line)
+        return self._workers[worker].pool
+
+    def _give_up(self, worker: int) -> None:
+        self._workers.pop(worker).pool.shutdown(wait=False)
 
     def close(self) -> None:
-        """Let the tasks under way end, and the workers with them."""
-        for pool in self._pools.values():
+        """Interrupt the tasks under way, and end the workers."""
+        for future, (worker, _, _) in self._under_way.items():
+            if not future.done():
+                with suppress(OSError):  # it has died
+                    self._workers[worker].line.send(None)
+        for pool, _ in self._workers.values():
             pool.shutdown(wait=False, cancel_futures=True)
-        for pool in self._pools.values():
+        for pool, _ in self._workers.values():
             pool.shutdown()
-        self._pools.clear()
+        self._workers.clear()
         self._under_way.clear()
 
 
@@ -126,16 +144,21 @@ def perform_apart(task: Task) -> Outcome:
         return Outcome(None, f"The worker was asked to stop (exit status {error.code}).")
 
 
-def end_with_driver() -> None:
-    """In a new worker: end it at once when its driver has died, since nobody waits for what it does."""
+def heed_driver(told: Connection) -> None:
+    """In a new worker: interrupt its task when the driver says so, and end at once when the driver has died."""
+    os.setpgrp()
     driver = multiprocessing.parent_process()
     if driver is not None:
+        threading.Thread(target=_heed, args=(told, driver.sentinel), daemon=True).start()
 
-        def watch() -> None:
-            wait_for([driver.sentinel])
-            os._exit(1)
 
-        threading.Thread(target=watch, daemon=True).start()
+def _heed(told: Connection, driver: int) -> None:
+    if told in wait_for([told, driver]):
+        with suppress(EOFError):  # the driver has died
+            told.recv()
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    wait_for([driver])
+    os._exit(1)
 
 
 @contextmanager
