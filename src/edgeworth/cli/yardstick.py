@@ -224,6 +224,7 @@ def _auction(
     notes = [f"A row is missing: {placed}"] * isinstance(placed, str) + notes + _unused_replies(tables)
     result = {
         "quantity": "mean score R per step over whole episodes; 95 % bootstrap interval over episodes; differences paired by seed",
+        "score_of_the_model": "the best constant's score on all episodes + the paired difference to it on the model's own",
         "seeds": f"{seed} to {seed + episodes - 1}" + ("" if model is None else f" (language_model: to {seed + model.episodes - 1})"),
         "episodes": episodes,
         "model": None if model is None else _about(model),

@@ -7,8 +7,9 @@ others are played. All rows of a scenario use the same contexts.
 Designers, from mechanisms drawn at random (`uniform`) to the `oracle`, which knows the composition of the market: R is the mean score per
 step over whole episodes, averaged over seeds. All designers play the same seeds, so differences are paired, market by market. Between the
 ends stand designers that know the stage only, adaptive designers, the best fixed sequence of mechanisms (a schedule), and the best
-constants. A language model is slow, so it plays the first of these seeds only; its row says how many, and its difference is to the best
-constant on the same ones.
+constants. A language model is slow, so it plays the first of these seeds only; its row says how many. Its difference is to the best
+constant on the same ones, and its score is that constant's on all seeds plus this difference (a control variate), so that it can stand
+beside scores on all seeds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from edgeworth.errors import InvalidOption
 from edgeworth.evaluation.episodes import CHUNK, consecutive, maximum_rewards, opened
 from edgeworth.evaluation.exact import oracle_share, plan_shares, random_share
 from edgeworth.evaluation.negotiators import SLOW_CHUNK, Wanted, play_wanted
-from edgeworth.evaluation.statistics import counted, exactly, mean, paired_difference, ratio
+from edgeworth.evaluation.statistics import Estimate, counted, exactly, mean, paired_difference, ratio
 from edgeworth.evaluation.whole_population import parts, play_population
 from edgeworth.executor.execution import HERE, Executor
 from edgeworth.executor.tasks import Task
@@ -209,8 +210,7 @@ class PlacedModel:
 def _designer_row(designer: str, values: NDArray[np.float64], best: NDArray[np.float64], **more: Any) -> Row:
     """The mean score, and the paired difference to the better of the two constants on the same markets.
 
-    A language model's row also has `posted`, whose mechanisms were posted; a schedule's row the difference to the best constant of the
-    very population.
+    A schedule's row also has the difference to the best constant of the very population.
     """
     return {"designer": designer, "score": mean(values).as_dict(), "over_best_constant": paired_difference(values, best).as_dict(), **more}
 
@@ -254,7 +254,7 @@ def auction_yardstick(
         for name, values in scores.items()
     ]
     if placed is not None:
-        rows.append(_model_row(placed, config, seed, best[: placed.episodes], progress))
+        rows.append(_model_row(placed, config, seed, best, progress))
     return Scale(rows, notes)
 
 
@@ -267,7 +267,7 @@ def _over_own(config: AuctionConfig, values: NDArray[np.float64], seed: int) -> 
 
 
 def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDArray[np.float64], progress: Progress) -> Row:
-    """The language model on the first of the seeds, all its episodes in one call per step."""
+    """The language model on the first of the seeds, all its episodes in one call per step; `posted` counts whose mechanisms were posted."""
     steps, before = config.episode_length, placed.designer.counters["posted"]
 
     def stepped(step: int, _posted: object = None) -> None:
@@ -276,7 +276,14 @@ def _model_row(placed: PlacedModel, config: AuctionConfig, seed: int, best: NDAr
     stepped(0)
     values = play(placed.designer, config, placed.episodes, seed, stepped).mean(axis=1)
     posted = {whose: number - before[whose] for whose, number in placed.designer.counters["posted"].items()}
-    return _designer_row(placed.label, values, best, posted=posted)
+    difference = paired_difference(values, best[: placed.episodes])
+    score = on_all_seeds(difference, float(best.mean()))
+    return {"designer": placed.label, "score": score.as_dict(), "over_best_constant": difference.as_dict(), "posted": posted}
+
+
+def on_all_seeds(difference: Estimate, best: float) -> Estimate:
+    """A score on all seeds, from the difference to the best constant on some of them and that constant's score on all."""
+    return Estimate(best + difference.value, best + difference.low, best + difference.high, difference.n)
 
 
 def score_on_fresh_markets(designer: Designer, config: AuctionConfig, episodes: int) -> Row:
