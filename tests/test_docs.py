@@ -54,6 +54,11 @@ def test_the_readme_claims_no_more_than_the_results_hold() -> None:
     assert list(notes) == ["discounted"] and gap is not None and float(gap[1]) <= float(claim[1])
 
 
+def test_results_and_figures_are_files_of_less_than_a_megabyte() -> None:
+    large = [path.name for folder in ("results", "docs") for path in (ROOT / folder).rglob("*.*") if path.stat().st_size >= 1_000_000]
+    assert large == []
+
+
 def intervals(found: Any, name: str) -> Iterator[dict[str, float]]:
     """All estimates of this name in a file of results."""
     if isinstance(found, dict):

@@ -156,10 +156,8 @@ def draw_tournament(result: dict[str, Any], path: Path) -> None:
     columns = 2 if len(scenarios) > 1 else 1
     lines, players = max(1, -(-len(scenarios) // columns)), len(result["negotiators"])
     size = columns * (1.9 + 0.38 * (players + 3)), lines * (1.7 + 0.37 * players) + 1.2
-    with panels(path, lines, columns, size, {"rect": (0, 0.6 / size[1], 1, 1 - 0.3 / size[1]), "w_pad": 2.0, "h_pad": 2.0}) as (
-        figure,
-        grid,
-    ):
+    layout = {"rect": (0, 0.6 / size[1], 1, 1 - 0.3 / size[1]), "w_pad": 2.0, "h_pad": 2.0}
+    with panels(path, lines, columns, size, layout, dots_per_inch=120) as (figure, grid):  # so many cells; finer, the file is over 1 MB
         for axes in grid.flat[len(scenarios) :]:
             axes.set_visible(False)
         for axes, scenario in zip(grid.flat, scenarios, strict=False):

@@ -34,7 +34,13 @@ def pyplot() -> ModuleType:
 
 @contextmanager
 def panels(
-    path: Path, rows: int, columns: int, size: tuple[float, float], layout: Mapping[str, Any] | None = None, **options: Any
+    path: Path,
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
+    layout: Mapping[str, Any] | None = None,
+    dots_per_inch: int = 150,
+    **options: Any,
 ) -> Iterator[tuple[Any, Any]]:
     """A figure and its panels (rows, columns) to draw in; it is laid out and written to `path` at the end of the block."""
     plt = pyplot()
@@ -46,7 +52,7 @@ def panels(
         figure.tight_layout(**(layout or {}))
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            figure.savefig(path, dpi=150)
+            figure.savefig(path, dpi=dots_per_inch)
         except ValueError as error:
             raise InvalidOption(f"{path} cannot be drawn ({error}); expected a name that ends in .png, .svg or .pdf.") from error
     finally:
