@@ -166,6 +166,7 @@ def draw_robustness(result: dict[str, Any], path: Path) -> None:
             axes.barh(y, reverse, left=x + 0.8 - reverse, height=0.6, color=ACCENT)
         axes.set_yticks(range(len(names)), names, fontsize=7.5)
         axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlim(-0.02, len(stages) - 0.18)
         axes.set_xticks([place + 0.4 for place in range(len(stages))], [f"stage {stage}" for stage in stages])
         axes.spines[["bottom", "left"]].set_visible(False)
         axes.tick_params(length=0)
