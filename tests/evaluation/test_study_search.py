@@ -102,6 +102,8 @@ def test_a_search_writes_the_best_settings_and_repeats_nothing(called: Callable[
 @pytest.mark.slow
 def test_a_search_that_is_interrupted_says_so_and_is_continued(called: Callable[..., Any], study: Path) -> None:
     best, runs = study.with_name("best.yaml"), study.with_name("runs")
+    longer = {**STUDY["search"], "trials": 12}  # type: ignore[dict-item]
+    study.write_text(yaml.safe_dump({**STUDY, "search": longer}), encoding="utf-8")  # so that it is not over before the signal comes
     words = ("study", "search", str(study), "--best", str(best), "--runs", str(runs), "--workers", "1")
     driver = subprocess.Popen([sys.executable, "-m", "edgeworth", *words], stderr=subprocess.PIPE, text=True, process_group=0)
     until = time.monotonic() + 120.0
