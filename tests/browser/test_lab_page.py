@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import signal
-import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.server_process import free_port
 from table import GAME, PATIENCE, act, lay_out, lines, result, sit_down
 
 from running_servers import served, served_in_thread
@@ -66,9 +66,7 @@ def lay_out_when_ready(page: Any) -> None:
 
 
 def test_a_game_survives_a_server_that_is_killed_and_started_again(browser: Any, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     page = browser.new_context().new_page()
     with served(tmp_path, "--port", port) as server:
         sit_down(page, server.address() + GAME)
