@@ -80,7 +80,7 @@ class Network(nn.Module):
         self.activation = torch.tanh if shape.activation == "tanh" else torch.relu
 
     def outputs(self, inputs: Tensor) -> Tensor:
-        """All logits and, last, the value, (B, heads)."""
+        """All logits, the value, and what a game has after them, (B, heads)."""
         hidden = inputs
         for layer in self.trunk:
             hidden = self.activation(layer(hidden))
@@ -117,9 +117,9 @@ class Policy(Network):
         """The outlook for situations with these legal acts (B, 5) and pools (B, 3)."""
         heads = self.outputs(features)
         acts = heads[:, :ACTS].masked_fill(legal == 0, NEVER)
-        shares = heads[:, ACTS:-1].view(-1, ITEM_TYPES, self.shape.units + 1)
+        shares = heads[:, ACTS : self.shape.logits].reshape(-1, ITEM_TYPES, self.shape.units + 1)
         shares = shares.masked_fill(self.units > caps[:, :, None], NEVER)
-        return Outlook(acts.log_softmax(-1), shares.log_softmax(-1), heads[:, -1])
+        return Outlook(acts.log_softmax(-1), shares.log_softmax(-1), heads[:, self.shape.logits])
 
     def log_prob(self, outlook: Outlook, acts: Tensor, shares: Tensor) -> Tensor:
         """Log-probability of moves: of the act, and of the share where the act states one."""

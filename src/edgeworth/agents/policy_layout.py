@@ -1,8 +1,9 @@
 """Where every number of a network stands: one flat vector of parameters, shared by all that train or play it.
 
 A network is a trunk of equal layers and one matrix of heads over it; with a shortcut, the heads read the inputs too.
-A negotiating network has logits of the five acts, logits of 0 to `units` units for each of the three item types, and the value. The torch
-module, the compiled trainer and a checkpoint all read the same vector, so a network moves between them without translation.
+A negotiating network has logits of the five acts, logits of 0 to `units` units for each of the three item types, and the value. With
+foresight come four numbers about waiting, and a logit of every share's being accepted. The torch module, the compiled trainer and a
+checkpoint all read the same vector, so a network moves between them without translation.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ READINGS = ("plain", "ordered", "fine")
 """How a network reads a situation; see `agents/network/reading.py`."""
 POINT_KNOTS, TIME_KNOTS = UTILITY_LIMIT + 1, 10
 """Over how many knots a fine reading spreads the points of a type, and the time left."""
+WAITING = 1 + ITEM_TYPES
+"""How many numbers about waiting a network with foresight gives: a height, and a slope for every item type."""
 TRUNK_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Scales of the orthogonal first weights (Engstrom et al. 2020, Andrychowicz et al. 2021)."""
 
@@ -57,7 +60,7 @@ class TrunkShape:
 
     @property
     def heads(self) -> int:
-        """Rows of the head matrix: the logits, and the value last."""
+        """Rows of the head matrix: the logits, then the value."""
         return self.logits + 1
 
     def tensors(self) -> dict[str, tuple[int, ...]]:
@@ -108,6 +111,14 @@ class PolicyShape(TrunkShape):
     """Whether the heads also read the inputs, past the trunk."""
     activation: Activation = "tanh"
     """What a trunk layer makes of its sums: tanh, or zero in place of what is negative."""
+    foresight: bool = False
+    """Whether it also says which offers will be accepted, and plays what this makes it expect most of (`agents/network/foresight.py`)."""
+
+    @property
+    def heads(self) -> int:
+        """Rows of the head matrix: the logits, the value, and with foresight the numbers about waiting and all shares in turn."""
+        shares = int((self.units + 1) ** ITEM_TYPES)
+        return super().heads + self.foresight * (WAITING + shares)
 
     @property
     def remembers(self) -> bool:
@@ -136,7 +147,7 @@ class PolicyShape(TrunkShape):
 
 
 def first_parameters(shape: TrunkShape, seed: int) -> NDArray[np.float32]:
-    """Orthogonal weights, zero biases and shortcut; heads of the policy nearly zero: play begins nearly uniform over what is legal."""
+    """Orthogonal weights, zero biases, shortcut and foresight; heads of the policy nearly zero: play begins nearly uniform."""
     vector = np.zeros(shape.size, np.float32)
     views = shape.split(vector)
     for number, (name, view) in enumerate(views.items()):
@@ -144,7 +155,7 @@ def first_parameters(shape: TrunkShape, seed: int) -> NDArray[np.float32]:
             continue
         if name == "heads.weight":
             view[: shape.logits] = POLICY_GAIN * orthogonal(shape.logits, view.shape[1], generator(seed, number))
-            view[shape.logits :] = VALUE_GAIN * orthogonal(1, view.shape[1], generator(seed, number, 1))
+            view[shape.logits] = VALUE_GAIN * orthogonal(1, view.shape[1], generator(seed, number, 1))[0]
         else:
             view[:] = TRUNK_GAIN * orthogonal(view.shape[0], view.shape[1], generator(seed, number))
     return vector

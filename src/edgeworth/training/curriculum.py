@@ -12,7 +12,7 @@ largest count sets the scale of the inputs and the size of the heads, so stages 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from edgeworth.agents.policy_layout import PolicyShape
@@ -100,7 +100,8 @@ def shape_for(settings: TrainSettings, stages: tuple[Stage, ...]) -> PolicyShape
     if len(ages) > 1:
         raise InvalidOption("Some stages with hints have the option `age` and others not; one network reads one kind, so make them agree.")
     hinted = [stage.hints for stage in stages if stage.hints.given]
-    return shape_of(stages[0].game, settings.learner, hinted[0] if hinted else NO_HINTS)
+    shape = shape_of(stages[0].game, settings.learner, hinted[0] if hinted else NO_HINTS)
+    return replace(shape, foresight=settings.rehearsal is not None and settings.rehearsal.foresight)
 
 
 def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: PolicyShape, number: int) -> NegotiationLearner:

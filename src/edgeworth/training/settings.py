@@ -189,6 +189,12 @@ class RehearsalSettings:
     """Falls to 0 at the last negotiation, as does the entropy bonus."""
     entropy: Annotated[float, Field(ge=0.0)] = 0.02
     minibatch: Count = 512
+    foresight: bool = False
+    """Also learn which offers are accepted, on which likeliest play then rests; PPO cannot go on from there."""
+    acceptance: Positive = 0.1
+    """With foresight, the weight of learning which offers are accepted."""
+    waiting: Positive = 0.1
+    """With foresight, the weight of learning what waiting brings."""
 
 
 @settings
@@ -199,8 +205,8 @@ class TrainSettings:
     backend: Literal["fused", "torch"] = "fused"
     device: str = "auto"
     """For the torch backend: auto, cpu or cuda."""
-    num_train_steps: Count = 2_000_000
-    """Moves of the agent, over all episodes."""
+    num_train_steps: Annotated[int, Field(ge=0)] = 2_000_000
+    """Moves of the agent, over all episodes; 0 with a rehearsal that teaches foresight, which is then all of the training."""
     seed: int = 0
     env: Mapping[str, Any] = field(default_factory=dict)
     """`id`, `scenario`, and every option of the game."""
@@ -220,6 +226,12 @@ class TrainSettings:
             self._check_self_play()
         if self.rehearsal is not None and (self.self_play is not None or self.hints.given):
             raise InvalidOption("A rehearsal is for runs without hints and without self-play; leave out one section or the other.")
+        foresight = self.rehearsal is not None and self.rehearsal.foresight
+        if (self.num_train_steps == 0) != foresight:
+            raise InvalidOption(
+                f"num_train_steps is {self.num_train_steps} and rehearsal.foresight {str(foresight).lower()}; expected 0 with foresight,"
+                " since a rehearsal that teaches it is all of the training, and more without."
+            )
         checked_seed(self.seed)
         if self.device.partition(":")[0] not in DEVICES:
             raise UnknownName("device", self.device, DEVICES)

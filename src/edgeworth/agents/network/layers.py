@@ -48,7 +48,11 @@ class Sizes(NamedTuple):
     hidden: int
     layers: int
     units: int
+    value: int
+    """The row of the value among the heads; what is foreseen stands after it."""
     heads: int
+    foresight: int
+    """1 where something is foreseen."""
     shortcut: int
     """1 where the heads also read the inputs."""
     relu: int
@@ -58,9 +62,8 @@ class Sizes(NamedTuple):
     def of(cls, shape: PolicyShape) -> Sizes:
         """The sizes of a shape."""
         seen, reading = (shape.features, shape.unhinted, shape.inputs), READINGS.index(shape.reading)
-        return cls(
-            *seen, reading, shape.hidden, shape.layers, shape.units, shape.heads, int(shape.shortcut), int(shape.activation == "relu")
-        )
+        heads = shape.units, shape.logits, shape.heads, int(shape.foresight)
+        return cls(*seen, reading, shape.hidden, shape.layers, *heads, int(shape.shortcut), int(shape.activation == "relu"))
 
 
 class Scratch(NamedTuple):

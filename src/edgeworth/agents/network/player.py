@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.negotiators.negotiator import Moves
+from edgeworth.agents.network.foresight import foresee, promising_move
 from edgeworth.agents.network.heads import choose_move, legal_acts, legal_units, move_uniforms, softmax
 from edgeworth.agents.network.layers import NetworkArrays, forward
 from edgeworth.agents.network.products import use_one_thread
@@ -39,13 +40,15 @@ def look(net: NetworkArrays, features: Array, masks: Array, caps: Array, begin: 
             scratch.legal[1 + k, e] = legal_units(caps[row, k])
     forward(net, BLOCK)
     softmax(scratch, net.sizes.units, BLOCK)
+    if net.sizes.foresight:
+        foresee(scratch, net.sizes, BLOCK)
 
 
 @compiled_bare
 def choose_moves(
     net: NetworkArrays, features: Array, masks: Array, caps: Array, uniforms: Array, greedy: Flag, acts: Array, shares: Array
 ) -> None:
-    """A move for every situation: the likeliest, or one drawn by four uniform numbers."""
+    """A move for every situation: one drawn by four uniform numbers, or the likeliest; with foresight, the one that promises most."""
     for begin in range(0, features.shape[0], BLOCK):
         number = min(BLOCK, features.shape[0] - begin)
         look(net, features, masks, caps, begin, number)
@@ -53,6 +56,8 @@ def choose_moves(
             row = np.uint64(begin + j)
             for_act, for_a, for_b, for_c = uniforms[row, 0], uniforms[row, 1], uniforms[row, 2], uniforms[row, 3]
             act, a, b, c = choose_move(net.scratch.weights, net.sizes.units, BLOCK, j, greedy, for_act, for_a, for_b, for_c)
+            if greedy & (net.sizes.foresight != 0):
+                act, a, b, c = promising_move(net.scratch, net.sizes, BLOCK, j, act, a, b, c)
             acts[row], shares[row, 0], shares[row, 1], shares[row, 2] = act, a, b, c
 
 
@@ -65,8 +70,8 @@ def judge_situations(net: NetworkArrays, features: Array, masks: Array, caps: Ar
         look(net, features, masks, caps, begin, number)
         for j in range(number):
             row = np.uint64(begin + j)
-            values[row] = scratch.heads[np.uint64((sizes.heads - 1) * BLOCK + j)]
-            for entry in range(sizes.heads - 1):
+            values[row] = scratch.heads[np.uint64(sizes.value * BLOCK + j)]
+            for entry in range(sizes.value):
                 head = 0 if entry < ACTS else 1 + (entry - ACTS) // (sizes.units + 1)
                 log_weight = scratch.heads[np.uint64(entry * BLOCK + j)]
                 logs[row, np.uint64(entry)] = log_weight - scratch.log_sum[np.uint64(head), np.uint64(j)]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgeworth.compiled import Array, Int, Real, Record, compiled, compiled_bare
-from edgeworth.games.bargaining.rules import exchange
-from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, INSIST, ONGOING, PARTNER
+from edgeworth.compiled import Array, Flag, Int, Real, Record, compiled, compiled_bare
+from edgeworth.games.bargaining.moves import move
+from edgeworth.games.bargaining.partners.reply import partner_reply
+from edgeworth.games.bargaining.rules import charged_move, exchange
+from edgeworth.games.bargaining.vocabulary import AGENT, AGREE, INSIST, LOST_TURN, ONGOING, PARTNER
 
 GOES_ON = -np.inf
 """Stands for a move that does not close the negotiation."""
@@ -42,13 +44,40 @@ def best_closings(state: Array, rules: Array, partners: Array, trial: Array, agr
                         paid[e] = max(paid[e], closing(s, r, partners, trial, INSIST, a, b, c))
 
 
-@compiled_bare
-def all_closings(
-    state: Array, rules: Array, partners: Array, trial: Array, share: Array, orders: Array, units: Int, agreed: Array, offers: Array
-) -> None:
-    """What AGREE and an INSIST on every share pay if they close; shares with the item types in these orders, zero beyond the pool.
+@compiled
+def answer(s: Record, r: Record, partners: Array, trial: Array, a: Int, b: Int, c: Int) -> tuple[Flag, Real, Real]:
+    """Whether an INSIST is accepted, what it pays if it is, and what if it is not; `trial` has room for two episodes."""
+    trial[0] = s
+    charge = charged_move(trial[0], r, AGENT, INSIST, a, b, c)
+    trial[1] = trial[0]
+    accepted = False
+    if trial[0].outcome == ONGOING:
+        reply, x, y, z = partner_reply(trial[1], r, partners[np.uint64(s.partner)])
+        accepted = reply == AGREE
+        move(trial[0], r, PARTNER, AGREE, 0, 0, 0)
+        move(trial[1], r, PARTNER, LOST_TURN if accepted else reply, x, y, z)
+    refused = trial[1].payoff[AGENT] - charge if trial[1].outcome != ONGOING else GOES_ON
+    return accepted, trial[0].payoff[AGENT] - charge, refused
 
-    `share` has room for one share.
+
+@compiled_bare
+def all_answers(
+    state: Array,
+    rules: Array,
+    partners: Array,
+    trial: Array,
+    share: Array,
+    orders: Array,
+    units: Int,
+    agreed: Array,
+    accepted: Array,
+    taken: Array,
+    refused: Array,
+) -> None:
+    """What AGREE pays, and for an INSIST on every share whether it is accepted, what it pays if it is, and if it is not.
+
+    Shares have the item types in the given orders; all is zero for a share beyond the pool. `trial` has room for two episodes, `share` for
+    one share.
     """
     r, width = rules[0], units + 1
     for i in range(state.shape[0]):
@@ -61,5 +90,6 @@ def all_closings(
                 number // width % width,
                 number % width,
             )
-            fits = (share[0] <= s.counts[0]) & (share[1] <= s.counts[1]) & (share[2] <= s.counts[2])
-            offers[e, number] = closing(s, r, partners, trial, INSIST, share[0], share[1], share[2]) if fits else 0.0
+            accepted[e, number], taken[e, number], refused[e, number] = False, 0.0, 0.0
+            if (share[0] <= s.counts[0]) & (share[1] <= s.counts[1]) & (share[2] <= s.counts[2]):
+                accepted[e, number], taken[e, number], refused[e, number] = answer(s, r, partners, trial, share[0], share[1], share[2])

@@ -2,13 +2,18 @@
 
 Rewards tell a learner about the one offer that it made. The rules can tell what each of up to 125 would have led to: a deal, worth so many
 points, or a refusal. In a rehearsal the agent insists, move after move, and hears the counter-offers: on everything, or in a share of the
-negotiations on offers drawn from the network, since its own offers are part of what it will remember when it plays. At the moves where an
-offer could close for the most, and at one in OTHERS of the rest, the network learns by the exact gradient of what it can expect there,
+negotiations on offers of the network, since its own offers are part of what it will remember when it plays. At the moves where an
+offer could close for the most, and at one in PARTS of the rest, the network learns by the exact gradient of what it can expect there,
 
     J = π(AGREE) × agreed + π(INSIST) × Σ π(share) × worth(share),     loss = mean of: -J + value × 0.5 (v - J)² - entropy × H,
 
 where an offer that is refused is worth what the network expects of the next situation. H is the entropy of the act and the three numbers.
 The rules know the partner's utilities; the network reads what it always reads. Both backends go on from the network that this leaves.
+
+With foresight it also learns what likeliest play then rests on (`agents/network/foresight.py`): which offers are accepted, by their
+cross-entropy, and what waiting brings, by squares. The value is then what comes of the move that promises most. Situations are chosen by
+their turn alone, since choosing those in which, as it turned out, an offer decides would teach that offers are accepted more often than
+they are.
 """
 
 from __future__ import annotations
@@ -19,17 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.network.elementary import NOTHING, ONE
+from edgeworth.agents.network.foresight import WAITING_UNIT, foresee, promising_move
 from edgeworth.agents.network.heads import softmax
-from edgeworth.agents.network.layers import TILE, Gradients, NetworkArrays, Scratch, aligned_zeros, backward, forward
+from edgeworth.agents.network.layers import TILE, Gradients, NetworkArrays, Scratch, Sizes, aligned_zeros, backward, forward
 from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
 from edgeworth.agents.network.products import ACCUMULATE, REPLACE, use_one_thread
 from edgeworth.agents.network.reading import read
-from edgeworth.agents.policy_layout import ACTS, PolicyShape, first_parameters
-from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
+from edgeworth.agents.policy_layout import ACTS, WAITING, PolicyShape, first_parameters
+from edgeworth.compiled import Array, Flag, Int, Real, compiled_bare, compiled_within
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
-from edgeworth.games.bargaining.hindsight import GOES_ON, all_closings, best_closings
+from edgeworth.games.bargaining.hindsight import GOES_ON, all_answers, best_closings
 from edgeworth.games.bargaining.vocabulary import AGREE, INSIST, ONGOING
 from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
@@ -42,8 +48,9 @@ SEEDS = 8
 """Address of the seeds of the negotiations."""
 TOGETHER = 8_192
 """Negotiations that are played, and then learnt from, at once."""
-OTHERS = 8
-"""One in so many of the moves at which it is best to wait or to AGREE is learnt: there is little to learn, and they are most."""
+PARTS = 8
+"""One in so many of the moves at which it is best to wait or to AGREE is learnt: there is little to learn, and they are most. With
+foresight, of the situations at a turn as many eighths are learnt, at least one, as there are in which an offer decides."""
 
 
 class Situations(NamedTuple):
@@ -52,7 +59,13 @@ class Situations(NamedTuple):
     inputs: NDArray[np.float32]
     legal: NDArray[np.int32]
     agreed: NDArray[np.float32]
+    """What AGREE pays."""
     offers: NDArray[np.float32]
+    """What every offer leads to, (N, shares)."""
+    accepted: NDArray[np.bool_]
+    """Which offers are accepted, (N, shares)."""
+    waiting: NDArray[np.float32]
+    """What the next situation is worth, whatever is offered now."""
 
 
 class Moment(NamedTuple):
@@ -89,7 +102,8 @@ def moments_of(batch: BargainingBatch, shape: PolicyShape, player: NetworkPlayer
         moments.append(Moment(batch.state.copy(), features, batch.masks.copy(), pools, paid, paid > agreed))
         asks = np.flatnonzero(going[:own])
         legal = np.tile(only_insist, (len(asks), 1))
-        shares[asks] = player.choose_from(features[asks], legal, pools[asks], batch_uniforms(batch.state[asks]))[1]
+        drawn = None if shape.foresight else batch_uniforms(batch.state[asks])
+        shares[asks] = player.choose_from(features[asks], legal, pools[asks], drawn)[1]
         part = batch.selected(going)
         part.step(np.full(part.size, INSIST, np.int64), shares[going])
         batch.write_back(part, going)
@@ -104,30 +118,56 @@ def situations_of(
     parts, later = [], np.full(batch.size, GOES_ON)
     for move in range(len(moments) - 1, -1, -1):
         now, after = moments[move], moments[min(move + 1, len(moments) - 1)]
-        decides = (now.best >= later) & now.by_offer
-        chosen = np.flatnonzero(now.open & (decides | ((np.arange(batch.size) + move) % OTHERS == 0)))
+        decides = now.open & now.by_offer & (now.best >= later)
+        place = (np.arange(batch.size) + move) % PARTS
+        if shape.foresight:
+            often = often_at(now.state["turn"][now.open], decides[now.open])[now.state["turn"]]
+            chosen = np.flatnonzero(now.open & (place < np.ceil(PARTS * often)))
+        else:
+            chosen = np.flatnonzero(decides | (now.open & (place == 0)))
         reading = read(shape, now.features[chosen], now.pools[chosen])
-        agreed, offers = np.empty(len(chosen)), np.empty((len(chosen), (shape.units + 1) ** 3))
-        room = batch.state[:1].copy(), np.empty(3, np.int64)
-        all_closings(now.state[chosen], batch.rules, batch.partners, *room, reading.orders, shape.units, agreed, offers)
+        shares = (len(chosen), (shape.units + 1) ** 3)
+        agreed, accepted, taken, refused = np.empty(len(chosen)), np.empty(shares, np.bool_), np.empty(shares), np.empty(shares)
+        room = np.empty(2, batch.state.dtype), np.empty(3, np.int64)
+        answers = agreed, accepted, taken, refused
+        all_answers(now.state[chosen], batch.rules, batch.partners, *room, reading.orders, shape.units, *answers)
         legal = np.empty((len(chosen), 4), np.int32)
         legal[:, 0] = now.masks[chosen].astype(np.int32) @ (1 << np.arange(ACTS, dtype=np.int32))
         legal[:, 1:] = (2 << reading.caps) - 1
-        refused = offers == GOES_ON
-        goes_on = np.zeros((len(chosen), 1), np.float32)
-        if (waits := np.flatnonzero(refused.any(axis=1))).size:
+        goes_on = refused == GOES_ON
+        outlook = np.zeros((len(chosen), 1), np.float32)
+        if (waits := np.flatnonzero(goes_on.any(axis=1))).size:
             rows = chosen[waits]
             still = after.open[rows, None]  # an offer that closed leaves no next situation; the present one stands for it
             features = np.where(still, after.features[rows], now.features[rows])
             masks, pools = np.where(still, after.masks[rows], now.masks[rows]), np.where(still, after.pools[rows], now.pools[rows])
-            goes_on[waits, 0] = gamma * player.outlook(features, masks, pools).values
-        worth = np.where(refused, goes_on, scale * offers)
-        parts.append(Situations(reading.inputs, legal, np.asarray(scale * agreed, np.float32), worth.astype(np.float32)))
+            outlook[waits, 0] = gamma * player.outlook(features, masks, pools).values
+        refused = np.where(goes_on, outlook, scale * refused)
+        offers = np.where(accepted, scale * taken, refused)
+        waiting = refused.sum(axis=1) / (reading.caps + 1).prod(axis=1)  # zero beyond the pool, and for nearly all partners one number
+        numbers = (np.asarray(array, np.float32) for array in (scale * agreed, offers, waiting))
+        agreed_at, offers_at, waiting_at = numbers
+        parts.append(Situations(reading.inputs, legal, agreed_at, offers_at, accepted, waiting_at))
         later = np.maximum(later, now.best)
     return Situations(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
+def often_at(turns: NDArray[np.int64], decides: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How often an offer decides, by turn, at least in one situation of PARTS."""
+    return np.asarray(np.maximum(np.bincount(turns, decides) / np.maximum(np.bincount(turns), 1), 1 / PARTS))
+
+
 # Learning
+
+
+class Weights(NamedTuple):
+    """Weights of the parts of the loss, and the worth of a point in the learner's unit."""
+
+    acceptance: np.float32
+    waiting: np.float32
+    value: np.float32
+    entropy: np.float32
+    point: np.float32
 
 
 @compiled_within
@@ -137,11 +177,55 @@ def probability(weights: Array, scale: Array, entry: Int, size: Int, e: Int) -> 
 
 
 @compiled_bare
+def learn_to_foresee(
+    scratch: Scratch, sizes: Sizes, some: Situations, aims: Array, begin: Int, rows: Array, size: Int, weights: Weights, part: Real
+) -> None:
+    """Replace what a tile foresees by the gradient of its loss; `aims` becomes what came of the moves that promise most."""
+    width = sizes.units + 1
+    foresee(scratch, sizes, size)
+    for j in range(size):
+        row = np.uint64(rows[np.uint64(begin + j)])
+        act, a, b, c = promising_move(scratch, sizes, size, j, 0, 0, 0, 0)
+        led_to = some.offers[row, np.uint64((a * width + b) * width + c)]
+        aims[np.uint64(j)] = some.agreed[row] if act == AGREE else led_to
+    waiting = scratch.heads[(sizes.value + 1) * size : (sizes.value + 1 + WAITING) * size]
+    for j in range(size):
+        row = np.uint64(rows[np.uint64(begin + j)])
+        height, found = waiting[np.uint64(j)], some.waiting[row] / (WAITING_UNIT * weights.point)
+        slopes = waiting[np.uint64(size + j)], waiting[np.uint64(2 * size + j)], waiting[np.uint64(3 * size + j)]
+        misses, by_a, by_b, by_c, count = NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
+        for number in range(width * width * width):
+            if some.accepted[row, np.uint64(number)]:
+                a, b, c = np.float32(number // (width * width)), np.float32(number // width % width), np.float32(number % width)
+                miss = height + slopes[0] * a + slopes[1] * b + slopes[2] * c - found
+                misses += miss
+                by_a += miss * a
+                by_b += miss * b
+                by_c += miss * c
+                count += ONE
+        share = part * weights.waiting / max(count, ONE)
+        waiting[np.uint64(j)] = share * misses
+        waiting[np.uint64(size + j)] = share * by_a
+        waiting[np.uint64(2 * size + j)] = share * by_b
+        waiting[np.uint64(3 * size + j)] = share * by_c
+    for number in range(width * width * width):
+        a, b, c = number // (width * width), number // width % width, number % width
+        begins = (sizes.value + 1 + WAITING + number) * size
+        logits, chances = scratch.heads[begins : begins + size], scratch.weights[begins : begins + size]
+        for j in range(size):
+            e, row = np.uint64(j), np.uint64(rows[np.uint64(begin + j)])
+            legal = (scratch.legal[1, e] >> a) & (scratch.legal[2, e] >> b) & (scratch.legal[3, e] >> c) & 1
+            logits[e] = part * weights.acceptance * np.float32(legal) * (chances[e] - np.float32(some.accepted[row, np.uint64(number)]))
+
+
+@compiled_bare
 def expect(
     scratch: Scratch,
     marginal: Array,
     agreed: Array,
     offers: Array,
+    aims: Array,
+    foresees: Flag,
     begin: Int,
     rows: Array,
     units: Int,
@@ -150,7 +234,7 @@ def expect(
     entropy: Real,
     part: Real,
 ) -> Real:
-    """Replace the heads of a tile by the gradient of the loss; returns the sum of what is expected.
+    """Replace the probabilities and the value of a tile by the gradient of the loss; returns the sum of what is expected.
 
     `marginal` has room for what each number of units of a type is worth, whatever the other two.
     """
@@ -197,7 +281,7 @@ def expect(
                 surprise = -(heads[place] - log_sum[head, np.uint64(e)])
                 heads[place] = -part * (gain + entropy * p * (surprise - spread))
         place = np.uint64((ACTS + 3 * width) * size + e)
-        heads[place] = part * value * (heads[place] - expected)
+        heads[place] = part * value * (heads[place] - (aims[np.uint64(e)] if foresees else expected))
     return total
 
 
@@ -206,17 +290,14 @@ def rehearse_minibatches(
     net: NetworkArrays,
     room: Gradients,
     moments: Moments,
-    inputs: Array,
-    legal: Array,
-    agreed: Array,
-    offers: Array,
+    some: Situations,
+    aims: Array,
     marginal: Array,
     order: Array,
     minibatch: Int,
     rate: Real,
     limit: Real,
-    value: Real,
-    entropy: Real,
+    weights: Weights,
     updates: Int,
 ) -> tuple[Int, Real]:
     """A pass over situations; returns the updates made and the sum of what was expected, not a number if a gradient was none."""
@@ -229,14 +310,18 @@ def rehearse_minibatches(
             for j in range(size):
                 row = np.uint64(order[np.uint64(begin + offset + j)])
                 for column in range(width):
-                    number = inputs[row, np.uint64(column)]
+                    number = some.inputs[row, np.uint64(column)]
                     scratch.rows[np.uint64(j * width + column)] = number
                     scratch.columns[np.uint64(column * size + j)] = number
                 for head in range(4):
-                    scratch.legal[np.uint64(head), np.uint64(j)] = legal[row, np.uint64(head)]
+                    scratch.legal[np.uint64(head), np.uint64(j)] = some.legal[row, np.uint64(head)]
             forward(net, size)
             softmax(scratch, net.sizes.units, size)
-            total += expect(scratch, marginal, agreed, offers, begin + offset, order, net.sizes.units, size, value, entropy, part)
+            foresees = net.sizes.foresight != 0
+            if foresees:
+                learn_to_foresee(scratch, net.sizes, some, aims, begin + offset, order, size, weights, part)
+            place = begin + offset, order, net.sizes.units, size
+            total += expect(scratch, marginal, some.agreed, some.offers, aims, foresees, *place, weights.value, weights.entropy, part)
             backward(net, moments.gradient, room, size, REPLACE if offset == 0 else ACCUMULATE)
         made += 1
         if not np.isfinite(adam_step(net.parameters, moments, rate, limit, updates + made)):
@@ -258,10 +343,15 @@ def rehearse(
     batch = BargainingBatch(game, min(TOGETHER, settings.negotiations))
     if batch.outside is not None:
         raise InvalidOption(f"A rehearsal needs a partner of the rules, whose replies can be tried; {game.partner} is outside of them.")
+    if shape.foresight and (game.discount != 1.0 or game.insist_price != 0.0):
+        raise InvalidOption(
+            f"Foresight needs a game in which neither time nor INSIST costs anything; discount is {game.discount} and insist_price"
+            f" {game.insist_price}. Leave out `foresight` in the section `rehearsal`."
+        )
     net, room, moments = NetworkArrays.of(aligned_zeros(shape.size), shape), Gradients.of(shape), Moments.of(shape.size)
     net.parameters[:] = first_parameters(shape, seed)
     player = NetworkPlayer(net.parameters, shape)
-    marginal = np.zeros((3, shape.units + 1))
+    aims, marginal = np.empty(TILE, np.float32), np.zeros((3, shape.units + 1))
     updates, rounds = 0, -(-settings.negotiations // batch.size)
     for number in range(rounds):
         batch.seed(int(generator(seed, SEEDS, number).integers(2**62)))
@@ -271,8 +361,11 @@ def rehearse(
         for epoch in range(settings.passes):
             order = shuffled(seed, SEEDS + number, epoch, len(some.agreed))
             rates = np.float64(settings.learning_rate * left), np.float64(learner.gradient_norm)
-            weights = np.float32(learner.value), np.float32(settings.entropy * left)
-            made, total = rehearse_minibatches(net, room, moments, *some, marginal, order, settings.minibatch, *rates, *weights, updates)
+            parts = settings.acceptance, settings.waiting, learner.value, settings.entropy * left, scale
+            weights = Weights(*(np.float32(part) for part in parts))
+            made, total = rehearse_minibatches(
+                net, room, moments, some, aims, marginal, order, settings.minibatch, *rates, weights, updates
+            )
             if not np.isfinite(total):
                 raise not_finite(updates + int(made), 0)
             updates += int(made)

@@ -157,7 +157,7 @@ def decide(net: NetworkArrays, game: Game, buffer: RolloutBuffer, step: Int, cho
             act, a, b, c = choose_move(scratch.weights, sizes.units, size, j, greedy, for_act, for_a, for_b, for_c)
             buffer.moves[row, 0], buffer.moves[row, 1], buffer.moves[row, 2], buffer.moves[row, 3] = act, a, b, c
             buffer.log_probs[row] = log_prob(scratch.heads, scratch.log_sum, sizes.units, size, j, act, a, b, c)
-            buffer.values[row] = scratch.heads[np.uint64((sizes.heads - 1) * size + j)]
+            buffer.values[row] = scratch.heads[np.uint64(sizes.value * size + j)]
 
 
 @compiled_within
