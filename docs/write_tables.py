@@ -739,7 +739,8 @@ def tables() -> dict[Path, dict[str, str]]:
     first_readings = [_load(f"parsing_{name}.json")["labelled"] for name in ("sentences_before", "fresh_4", "fresh_5", "fresh_6")]
     sentences_before = {name: found for part in first_readings for name, found in part.items()}
     sentences = _load("parsing_sentences.json")["labelled"]
-    trained, grpo, scaling = _load("designers.json"), _load("bench_grpo.json"), _load("scaling.json")
+    trained, scaling = _load("designers.json"), _load("scaling.json")
+    grpo, grpo_gpu, grpo_again = _load("bench_grpo.json"), _load("bench_grpo_gpu.json"), _load("designers_grpo.json")
     cloning, playing, tournament, hinted = (
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
     )
@@ -773,6 +774,8 @@ def tables() -> dict[Path, dict[str, str]]:
             "language model targets": targets_table(models),
             "grpo seconds": seconds_table(grpo),
             "grpo targets": targets_table(grpo),
+            "grpo on a gpu seconds": seconds_table(grpo_gpu),
+            "grpo on a gpu targets": targets_table(grpo_gpu),
             "server rates": server_table(server),
             "server targets": targets_table(server),
             "responsiveness": responsiveness_table(server),
@@ -793,6 +796,8 @@ def tables() -> dict[Path, dict[str, str]]:
             "evaluation": evaluation_table(trained),
             "evaluation targets": evaluation_targets_table(trained),
             "bundled designer": bundled_designer_table(trained),
+            "second grpo": bundled_designer_table(grpo_again),
+            "second grpo targets": evaluation_targets_table(grpo_again),
         },
         PAGE: {"page targets": targets_table(_load("bench_page.json"))},
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
