@@ -21,7 +21,7 @@ SMALL = (
     "beta=0",
     "validation={every: 1, episodes: 1, populations: [stages]}",
     "reward={draws: 2, horizon: 1}",
-    "optimization={steps: 1, batch: 2, log_every: 1, save_every: 1}",
+    "optimization={steps: 1, batch: 2, accumulation: 4, log_every: 1, save_every: 1}",
 )
 
 

@@ -220,6 +220,16 @@ def test_groups_must_fill_a_step() -> None:
         grpo("pocket", generations=3)
 
 
+@pytest.mark.parametrize(("processes", "wanted"), [("1", "takes 16: batch 8 x accumulation 4 x 1 process "), ("2", "x 2 processes ")])
+def test_a_step_that_takes_more_states_than_there_are_is_refused_before_anything_is_written(
+    processes: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", processes)
+    with pytest.raises(InvalidOption, match=wanted):
+        train_grpo(grpo("pocket", optimization={"steps": 1, "batch": 8, "accumulation": 4}), tmp_path / "run", "a test")
+    assert not (tmp_path / "run").exists()
+
+
 def test_four_bits_need_a_gpu(qwen: Path) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeworth.errors import MissingExtra
+from edgeworth.errors import InvalidOption, MissingExtra
 from edgeworth.llm.local.folders import find
 from edgeworth.progress import Progress, silent
 from edgeworth.seeding import generator
@@ -96,6 +96,7 @@ def train_grpo(
     from edgeworth.training.designer.stage import open_run, run_trainer, save_model
     from edgeworth.training.designer.validation import Validation
 
+    check_states(settings)
     found = find(settings.model, settings.revision)
     model, tokenizer = load_student(found, settings.tuning, device)
     log = open_run(folder, "grpo", settings, command, resume)
@@ -106,6 +107,17 @@ def train_grpo(
     validation = Validation(student, settings.validation, folder)
     run_trainer(trainer, folder, log, progress, resume, validation)
     return save_model(trainer, tokenizer, log, "grpo", settings, command, {"states": len(states), "kept_step": validation.best_step})
+
+
+def check_states(settings: GRPOSettings) -> None:
+    """Refuse fewer states than one step of all processes takes: the trainer would end without having made any."""
+    use, processes = settings.optimization, int(os.environ.get("WORLD_SIZE", "1"))
+    wanted = use.batch * use.accumulation * processes // settings.generations
+    if settings.states < wanted:
+        raise InvalidOption(
+            f"states is {settings.states}, but a step takes {wanted}: batch {use.batch} x accumulation {use.accumulation} x"
+            f" {processes} process{'es' * (processes > 1)} / generations {settings.generations}. Raise states, or make the steps smaller."
+        )
 
 
 def rollouts_of(settings: GRPOSettings, model: Any, tokenizer: Any) -> Rollouts:
