@@ -72,7 +72,8 @@ def train_command(
     with progress() as task:
         prepare(wanted, say, task("preparing"))
     run = Run.resume(wanted, folder) if resume else _begun(wanted, folder)
-    say(_nothing_left(run, folder) if run.over else f"{'Continuing' if resume else 'Training'} in {folder}.{_rounded_up(wanted)}")
+    if resume or not run.over:
+        say(_nothing_left(run, folder) if run.over else f"{'Continuing' if resume else 'Training'} in {folder}.{_rounded_up(wanted)}")
     try:
         with progress() as task:
             last = run.train(_reporter(task("training"), wanted.num_train_steps))
@@ -88,7 +89,10 @@ def _begun(settings: TrainSettings, folder: Path) -> Run:
     """A new run, after its rehearsal if it has one."""
     if settings.rehearsal is None:
         return Run.begin(settings, folder, command_line())
-    say(f"Rehearsing {settings.rehearsal.negotiations:,} negotiations before training; nothing is saved until then.")
+    when = "before training" if settings.num_train_steps else "which is all of this training"
+    say(
+        f"Rehearsing {settings.rehearsal.negotiations:,} negotiations{'' if settings.num_train_steps else ','} {when}; nothing is saved until then."
+    )
     try:
         with progress() as task:
             return Run.begin(settings, folder, command_line(), task("rehearsing"))
@@ -198,7 +202,10 @@ def _deliver(folder: Path, settings: TrainSettings, last: Line, best: float | No
 
     def page() -> Iterator[str]:
         moves, seconds = last.get("steps", 0), last.get("seconds", 0)
-        yield f"[bold]{settings.algo}[/] ({settings.backend}), {moves:,} moves in {seconds} s; last iteration:"
+        if "negotiations" in last:
+            yield f"{last['negotiations']:,} negotiations rehearsed in {seconds} s."
+        else:
+            yield f"[bold]{settings.algo}[/] ({settings.backend}), {moves:,} moves in {seconds} s; last iteration:"
         for key, value in numbers.items():
             yield f"  {SHOWN[key]:32} {value:.3f}"
         if best is not None:
