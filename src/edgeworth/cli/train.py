@@ -89,10 +89,8 @@ def _begun(settings: TrainSettings, folder: Path) -> Run:
     """A new run, after its rehearsal if it has one."""
     if settings.rehearsal is None:
         return Run.begin(settings, folder, command_line())
-    when = "before training" if settings.num_train_steps else "which is all of this training"
-    say(
-        f"Rehearsing {settings.rehearsal.negotiations:,} negotiations{'' if settings.num_train_steps else ','} {when}; nothing is saved until then."
-    )
+    when = " before training" if settings.num_train_steps else ", which is all of this training"
+    say(f"Rehearsing {settings.rehearsal.negotiations:,} negotiations{when}; nothing is saved until then.")
     try:
         with progress() as task:
             return Run.begin(settings, folder, command_line(), task("rehearsing"))
