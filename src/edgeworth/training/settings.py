@@ -228,10 +228,8 @@ class TrainSettings:
             raise InvalidOption("A rehearsal is for runs without hints and without self-play; leave out one section or the other.")
         foresight = self.rehearsal is not None and self.rehearsal.foresight
         if (self.num_train_steps == 0) != foresight:
-            raise InvalidOption(
-                f"num_train_steps is {self.num_train_steps} and rehearsal.foresight {str(foresight).lower()}; expected 0 with foresight,"
-                " since a rehearsal that teaches it is all of the training, and more without."
-            )
+            expected = "0, since a rehearsal with foresight is all of the training" if foresight else "more than 0"
+            raise InvalidOption(f"num_train_steps is {self.num_train_steps}; expected {expected}.")
         checked_seed(self.seed)
         if self.device.partition(":")[0] not in DEVICES:
             raise UnknownName("device", self.device, DEVICES)
