@@ -138,6 +138,8 @@ def saved_so_far(folder: Path) -> str:
 
 def _nothing_left(run: Run, folder: Path) -> str:
     made, wanted = run.learner.steps, run.settings.num_train_steps
+    if not wanted:
+        return f"Nothing left to do: the rehearsal of the run in {folder} was all of its training."
     return f"Nothing left to do: the run in {folder} has made {made:,} moves and was to make {wanted:,}; go on with a larger --steps."
 
 
