@@ -84,8 +84,7 @@ class Run(RunLoop):
         log = RunLog.begin(folder, as_mapping(settings), command, settings.logging.csv, settings.logging.tensorboard)
         run = cls(settings, stages, shape, 0, learner, progress, log)
         if settings.rehearsal is not None and run.over:
-            spent = {name: round(getattr(progress, name), 3) for name in ("seconds", "cpu_seconds")}
-            log.add({STEP: 0, "iteration": 0, "negotiations": settings.rehearsal.negotiations, **spent})
+            log.add({STEP: 0, "iteration": 0, "negotiations": settings.rehearsal.negotiations, **progress.times()})
         run.save(LAST)
         return run
 

@@ -62,6 +62,10 @@ class Spent:
     best: float | None = None
     """The best score that a checkpoint has had."""
 
+    def times(self) -> dict[str, float]:
+        """The time spent so far, as a line of the log has it."""
+        return {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
+
 
 class RunLoop:
     """Iterations, lines and checkpoints of a learner; a run adds what its lines and checkpoints say."""
@@ -99,8 +103,7 @@ class RunLoop:
         took = time.perf_counter() - began
         self.progress.seconds += took
         self.progress.cpu_seconds += time.process_time() - busy
-        spent = {name: round(getattr(self.progress, name), 3) for name in ("seconds", "cpu_seconds")}
-        line = self.line(metrics, {**spent, "steps_per_second": round((learner.steps - steps) / took)})
+        line = self.line(metrics, {**self.progress.times(), "steps_per_second": round((learner.steps - steps) / took)})
         if learner.iteration % every.log_every == 0 or self.over:
             self.log.add(line)
         if learner.iteration % every.save_every == 0 or self.over:

@@ -203,7 +203,7 @@ def test_a_network_that_has_rehearsed_plays_far_better_than_a_new_one(foresight:
 
 
 def foreseeing(accepted: Any, waiting: float = 0.0) -> NetworkPlayer:
-    """A network that foresees the same in every situation: which shares (3, 125) are accepted, and what waiting brings."""
+    """A network that foresees the same in every situation: which of the 125 shares are accepted, and what waiting brings."""
     parameters = np.zeros(FAR_SEEING.size, np.float32)
     bias = FAR_SEEING.split(parameters)["heads.bias"]
     bias[FAR_SEEING.logits + 1] = waiting / 10.0

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgeworth.agents.network.elementary import NOTHING, ONE, exp
+from edgeworth.agents.network.heads import NEVER
 from edgeworth.agents.network.layers import Scratch, Sizes
 from edgeworth.agents.network.reading import COUNTS, OFFER, POINTS
 from edgeworth.agents.policy_layout import POINT_KNOTS, WAITING
@@ -29,7 +30,6 @@ MARGIN = np.float32(1.0)
 """How many points more than waiting an offer must promise."""
 HALF = np.float32(0.5)
 """Makes a whole number of what lies a rounding error below it."""
-NOTHING_LEGAL = np.float32(-1e9)
 
 
 @compiled_within
@@ -72,7 +72,7 @@ def promising_move(
         in_points(scratch, size, situation, 1),
         in_points(scratch, size, situation, 2),
     )
-    most = NOTHING_LEGAL
+    most = NEVER
     if (acts >> INSIST) & 1:
         height = waiting_of(scratch, sizes, size, situation, 0)
         slopes = (

@@ -40,8 +40,6 @@ def look(net: NetworkArrays, features: Array, masks: Array, caps: Array, begin: 
             scratch.legal[1 + k, e] = legal_units(caps[row, k])
     forward(net, BLOCK)
     softmax(scratch, net.sizes.units, BLOCK)
-    if net.sizes.foresight:
-        foresee(scratch, net.sizes, BLOCK)
 
 
 @compiled_bare
@@ -49,14 +47,17 @@ def choose_moves(
     net: NetworkArrays, features: Array, masks: Array, caps: Array, uniforms: Array, greedy: Flag, acts: Array, shares: Array
 ) -> None:
     """A move for every situation: one drawn by four uniform numbers, or the likeliest; with foresight, the one that promises most."""
+    promises = greedy & (net.sizes.foresight != 0)
     for begin in range(0, features.shape[0], BLOCK):
         number = min(BLOCK, features.shape[0] - begin)
         look(net, features, masks, caps, begin, number)
+        if promises:
+            foresee(net.scratch, net.sizes, BLOCK)
         for j in range(number):
             row = np.uint64(begin + j)
             for_act, for_a, for_b, for_c = uniforms[row, 0], uniforms[row, 1], uniforms[row, 2], uniforms[row, 3]
             act, a, b, c = choose_move(net.scratch.weights, net.sizes.units, BLOCK, j, greedy, for_act, for_a, for_b, for_c)
-            if greedy & (net.sizes.foresight != 0):
+            if promises:
                 act, a, b, c = promising_move(net.scratch, net.sizes, BLOCK, j, act, a, b, c)
             acts[row], shares[row, 0], shares[row, 1], shares[row, 2] = act, a, b, c
 

@@ -58,12 +58,12 @@ class Situations(NamedTuple):
 
     inputs: NDArray[np.float32]
     legal: NDArray[np.int32]
+    accepted: NDArray[np.bool_]
+    """Which offers are accepted, (N, shares)."""
     agreed: NDArray[np.float32]
     """What AGREE pays."""
     offers: NDArray[np.float32]
     """What every offer leads to, (N, shares)."""
-    accepted: NDArray[np.bool_]
-    """Which offers are accepted, (N, shares)."""
     waiting: NDArray[np.float32]
     """What the next situation is worth, whatever is offered now."""
 
@@ -145,9 +145,8 @@ def situations_of(
         refused = np.where(goes_on, outlook, scale * refused)
         offers = np.where(accepted, scale * taken, refused)
         waiting = refused.sum(axis=1) / (reading.caps + 1).prod(axis=1)  # zero beyond the pool, and for nearly all partners one number
-        numbers = (np.asarray(array, np.float32) for array in (scale * agreed, offers, waiting))
-        agreed_at, offers_at, waiting_at = numbers
-        parts.append(Situations(reading.inputs, legal, agreed_at, offers_at, accepted, waiting_at))
+        worths = (np.asarray(array, np.float32) for array in (scale * agreed, offers, waiting))
+        parts.append(Situations(reading.inputs, legal, accepted, *worths))
         later = np.maximum(later, now.best)
     return Situations(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
