@@ -7,16 +7,20 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.training.designer.conftest import MARKETS
 
 from edgeworth.agents.designers.adaptive import library_rows
-from edgeworth.errors import InvalidOption, UnknownName
-from edgeworth.games.auction.batch import constant_rows
+from edgeworth.agents.designers.designer import Designer
+from edgeworth.errors import IllegalAction, InvalidOption, UnknownName
+from edgeworth.games.auction.batch import Rows, constant_rows
 from edgeworth.games.auction.market_view import SCORE_COLUMNS, outcome_table
+from edgeworth.training.designer import trials
 from edgeworth.training.designer.settings import MarketSettings
 from edgeworth.training.designer.states import TRAINING_SEEDS, VALIDATION_SEEDS, States, kinds_of_lots, named_designer, play_states
 from edgeworth.training.designer.teachers import targets
-from edgeworth.training.designer.trials import mechanism_share, redrawn_keys, try_mechanisms
+from edgeworth.training.designer.trials import COMPOSITE, mechanism_share, redrawn_keys, try_mechanisms
+from edgeworth.training.designer.variations import any_mechanisms
 
 
 def test_states_come_from_training_seeds_and_validation_from_others(states: States) -> None:
@@ -86,6 +90,54 @@ def test_a_trial_does_not_depend_on_what_else_is_tried(states: States) -> None:
     whole = try_mechanisms(states, rows, draws=3, horizon=3, discount=0.5, designer=named_designer("best_constant"))
     part = try_mechanisms(states.chosen(np.array([7, 21])), rows[[7, 21]], 3, 3, 0.5, named_designer("best_constant"))
     assert (whole.returns[[7, 21]] == part.returns).all()
+
+
+@pytest.fixture(scope="module")
+def mixed() -> States:
+    """States of several kinds and steps."""
+    return play_states(MarketSettings(players=("adaptive",), n_agents=(8, 4), episode_lengths=(4, 7)), 40, seed=4)
+
+
+@pytest.mark.parametrize("designer", ["policy", "adaptive", None])
+@pytest.mark.parametrize(("horizon", "discount"), [(1, 1.0), (3, 0.7), (10, 1.0), (10, 0.9)])
+def test_playing_all_steps_of_a_kind_together_changes_no_bit(
+    mixed: States, designer: str | None, horizon: int, discount: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "MARKETS", 12)
+    rows = any_mechanisms(np.random.default_rng(0), library_rows(), len(mixed))
+    player = None if designer is None else named_designer(designer)
+    tried = try_mechanisms(mixed, rows, 3, horizon, discount, player)
+    for lot in mixed.lots():
+        for draw in range(3):
+            first, returns = played_plainly(mixed.chosen(lot), rows[lot], draw, horizon, discount, player)
+            assert (tried.scores[lot, draw] == first).all() and (tried.returns[lot, draw] == returns).all()
+
+
+def played_plainly(
+    states: States, posted: Rows, draw: int, horizon: int, discount: float, designer: Designer | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """One draw for states of one kind and step: the scores of the first step, and returns."""
+    batch, history = states.opened()
+    batch.markets["key"] = redrawn_keys(batch.markets["key"], np.full(len(states), draw))
+    if designer is not None:
+        designer.begin(batch.config, batch.size, 0)
+    scores, weights, weight = [], [], 1.0
+    for step in range(min(horizon, batch.config.episode_length - int(batch.markets["step"][0]))):
+        if step and designer is not None:
+            posted = designer.design(history.view())
+        scores.append(outcome_table(batch.step(posted))[:, SCORE_COLUMNS].copy())
+        weights.append(weight)
+        weight *= discount
+        history.add(posted)
+    returns = sum(weight * each[:, COMPOSITE] for weight, each in zip(weights, scores, strict=True)) / sum(weights)
+    return scores[0], np.asarray(returns)
+
+
+def test_a_mechanism_that_no_market_takes_is_refused(states: States) -> None:
+    rows = constant_rows(library_rows()[0], len(states))
+    rows["reserve_price"][5] = 2.0
+    with pytest.raises(IllegalAction, match=r"reserve_price is 2\.0"):
+        try_mechanisms(states, rows, 1)
 
 
 def test_later_steps_are_discounted_and_end_with_the_episode(states: States) -> None:

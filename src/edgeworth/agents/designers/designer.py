@@ -30,6 +30,8 @@ class Designer:
 
     knows: ClassVar[Knowledge] = "nothing"
     """What it is given that other designers cannot see."""
+    memoryless: ClassVar[bool] = False
+    """Whether it goes by what it is shown alone, so that it may be shown other markets at every step."""
     assumed: tuple[str, ...] = ()
     """What it had to assume for this episode, such as using files made for another number of bidders."""
 

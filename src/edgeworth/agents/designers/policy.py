@@ -71,6 +71,8 @@ def bundled_player() -> DesignerPlayer:
 class Policy(Designer):
     """Posts the mechanism that a network trained by PPO prefers: the bundled one, or that of `checkpoint` (a run folder or a file)."""
 
+    memoryless = True
+
     def __init__(self, checkpoint: str | Path | None = None, player: DesignerPlayer | None = None) -> None:
         if player is None:
             player = bundled_player() if checkpoint is None else read_player(Path(checkpoint))[0]

@@ -25,6 +25,7 @@ from edgeworth.seeding import seed_records
 from edgeworth.validation import checked_size
 
 Rows = NDArray[np.void]
+ALL = slice(None)
 
 
 class MarketBatch:
@@ -61,9 +62,9 @@ class MarketBatch:
         self._check(mechanisms, 1)
         return self.run(mechanisms)
 
-    def run(self, mechanisms: Rows) -> Rows:
-        """One step of every market under mechanisms that are already checked, in an episode that is not over."""
-        rules.step_batch(self.markets, mechanisms, self.model, self.workspace, self.outcomes)
+    def run(self, mechanisms: Rows, played: slice = ALL) -> Rows:
+        """One step of all markets, or of some, under mechanisms that are already checked, in an episode that is not over."""
+        rules.step_batch(self.markets[played], mechanisms[played], self.model, self.workspace, self.outcomes[played])
         return self.outcomes
 
     def play_constant(self, mechanisms: Rows, steps: int | None = None, threads: int = 1) -> NDArray[np.float64]:

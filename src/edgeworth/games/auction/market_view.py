@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import FIELDS, HIGHEST, LIMITS
-from edgeworth.games.auction.batch import MarketBatch, Rows
+from edgeworth.games.auction.batch import ALL, MarketBatch, Rows
 from edgeworth.games.auction.state import MECHANISM, OUTCOME, PROXIES, SCORES
 from edgeworth.games.auction.vocabulary import MAX_BIDDERS
 
@@ -43,7 +43,6 @@ PROXY_COLUMNS = slice(FIRST_PROXY, len(SEEN))
 SEEN_COLUMNS = slice(0, len(SEEN))
 FIELD_COLUMNS = slice(len(SEEN), len(LINE))
 FIELD_LIMITS = np.array(LIMITS, np.float64)
-ALL = slice(None)
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,9 @@ class States:
         """Some of the states, in this order."""
         return States(*(getattr(self, field.name)[numbers] for field in dataclasses.fields(self)))
 
-    def lots(self) -> list[NDArray[np.int64]]:
-        """The states by number, in lots that can be played side by side: as many bidders, an episode as long, the same step."""
-        keys = np.stack([self.n_agents, self.episode_length, self.markets["step"]], axis=1)
+    def lots(self, by_step: bool = True) -> list[NDArray[np.int64]]:
+        """The states by number, in lots that can be played side by side: as many bidders, an episode as long, the same step (or any)."""
+        keys = np.stack([self.n_agents, self.episode_length, self.markets["step"] * by_step], axis=1)
         _, lot = np.unique(keys, axis=0, return_inverse=True)
         return [np.flatnonzero(lot == number) for number in range(lot.max() + 1)]
 

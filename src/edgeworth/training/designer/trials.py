@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeworth.agents.designers.designer import Designer
+from edgeworth.games.auction.action import check_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import SCORE_COLUMNS, outcome_table
 from edgeworth.games.auction.state import SCORES
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 REDRAWN = np.uint64(0x7D1A15)
 COMPOSITE = SCORES.index("composite")
 CORES = os.cpu_count() or 1
+MARKETS = 1024
+"""Markets that a thread plays side by side: with fewer, threads wait for each other's Python; with more, some have nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,25 @@ def try_mechanisms(
 
     The designer posts from the second step on; without one, the mechanism stays.
     """
+    check_rows(mechanisms)
     scores, returns = np.zeros((len(states), draws, len(SCORES))), np.zeros((len(states), draws))
 
-    def play(lot: NDArray[np.int64]) -> None:
-        scores[lot], returns[lot] = _play(states.chosen(lot), mechanisms[lot], draws, horizon, discount, designer)
+    def play(part: NDArray[np.int64]) -> None:
+        scores[part], returns[part] = _play(states.chosen(part), mechanisms[part], draws, horizon, discount, designer)
 
     with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(CORES) as pool:
-        list(pool.map(play, states.lots()))
+        list(pool.map(play, _parts(states, draws, by_step=designer is not None and not designer.memoryless)))
     return Trials(scores, returns)
+
+
+def _parts(states: States, draws: int, by_step: bool) -> list[NDArray[np.int64]]:
+    """The states in parts to be played in threads, each of one kind and in the order of its steps."""
+    parts = list[NDArray[np.int64]]()
+    for lot in states.lots(by_step):
+        ordered = lot[states.markets["step"][lot].argsort(kind="stable")]
+        count = 1 if by_step else -(-len(lot) * draws // MARKETS)
+        parts += [ordered[first::count] for first in range(count)]
+    return parts
 
 
 @cache
@@ -77,26 +91,33 @@ def _libraries() -> ThreadpoolController:
 def _play(
     states: States, mechanisms: Rows, draws: int, horizon: int, discount: float, designer: Designer | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The trials of one lot: first scores, and returns."""
+    """The trials of states of one kind, in the order of their steps: first scores, and returns.
+
+    Those of the earliest step begin and the others join when it is their turn, so that all markets in play are at the same step.
+    """
     repeated = np.repeat(np.arange(len(states)), draws)
     batch, history = states.chosen(repeated).opened()
     batch.markets["key"] = redrawn_keys(batch.markets["key"], np.tile(np.arange(draws), len(states)))
     if designer is not None:
-        designer = copy.copy(designer)  # lots are played in threads
+        designer = copy.copy(designer)  # parts are played in threads
         designer.begin(batch.config, batch.size, 0)
-    posted, weight, weights = mechanisms[repeated], 1.0, 0.0
+    posted, begins, length = mechanisms[repeated], batch.markets["step"].copy(), batch.config.episode_length
+    weights = np.cumprod([1.0, *[discount] * (length - 1)])
     first, total = np.zeros((batch.size, len(SCORES))), np.zeros(batch.size)
-    steps = min(horizon, batch.config.episode_length - int(batch.markets["step"][0]))
-    for step in range(steps):
-        if step and designer is not None:
-            posted = designer.design(history.view())
-        scored = outcome_table(batch.step(posted))[:, SCORE_COLUMNS]
-        history.add(posted)
-        first = first if step else scored.copy()
-        total += weight * scored[:, COMPOSITE]
-        weights, weight = weights + weight, weight * discount
+    for step in range(int(begins[0]), length):
+        ended, joining, joined = np.searchsorted(begins, [step - horizon, step - 1, step], side="right").tolist()
+        if designer is not None and ended < joining:
+            chosen = designer.design(history.view(slice(ended, joining)))
+            check_rows(chosen)
+            posted[ended:joining] = chosen
+        played = slice(ended, joined)
+        scores = outcome_table(batch.run(posted, played))[:, SCORE_COLUMNS]
+        history.add(posted, played)
+        first[joining:joined] = scores[joining:joined]
+        total[played] += weights[step - begins[played]] * scores[played, COMPOSITE]
     shape = len(states), draws
-    return first.reshape(*shape, len(SCORES)), (total / weights).reshape(shape)
+    steps = np.minimum(horizon, length - begins)
+    return first.reshape(*shape, len(SCORES)), (total / weights.cumsum()[steps - 1]).reshape(shape)
 
 
 def mechanism_share(returns: NDArray[np.float64]) -> float:
