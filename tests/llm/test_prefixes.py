@@ -29,6 +29,11 @@ def test_prompts_that_begin_alike_form_a_group_and_the_others_one_of_their_own()
     assert groups([[1, 2, 3]]) == [[0]] and groups([]) == []
 
 
+def test_repeated_prompts_stay_together_unless_they_are_short() -> None:
+    prompts = [[*HINTS, 1], [7, 8], [*HINTS, 1], [*MECHANISMS, 2], [7, 8]]
+    assert groups(prompts) == [[0, 2], [1, 3, 4]]
+
+
 def test_what_a_batch_shares_is_read_once_and_found_again() -> None:
     reader, prefixes = Reader(), PrefixCache()
     first = prefixes.shared_by([[*HINTS, 1, 1], [*HINTS, 2, 2]], reader)

@@ -9,13 +9,16 @@ Its attention (`attention.py`) is registered with transformers, and serves every
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 from transformers import DynamicCache
@@ -45,17 +48,24 @@ class Placed:
 class Step:
     """Where the packed tokens of one pass belong."""
 
+    tokens: Tensor
     rows: Tensor
     """The row of every token."""
     columns: Tensor
     """Its place within the run of its row."""
     slots: Tensor
     """Its slot in the cache of its row, behind the shared prefix."""
-    runs: tuple[Placed, ...]
+    placed: NDArray[np.int64]
+    """The runs, with the columns of `Placed`."""
     width: int
     """Tokens of the longest run."""
     used: int
     """Slots of the cache that are in use afterwards."""
+
+    @cached_property
+    def runs(self) -> list[Placed]:
+        """The runs one by one, for when they are computed one by one."""
+        return [Placed(*run) for run in self.placed.tolist()]
 
     @cached_property
     def hidden(self) -> Tensor:
@@ -71,7 +81,7 @@ class PackedCache(DynamicCache):
         self.model = model
         self.prefix = prefix
         self.shared = len(prefix) if prefix is not None else 0
-        self.lengths = [0] * rows
+        self.lengths = np.zeros(rows, np.int64)
         self.own: list[tuple[Tensor, Tensor]] = []
         """For every layer the rows' keys (rows, heads, width, slots) and values (rows, heads, slots, width)."""
         self.step: Step | None = None
@@ -86,16 +96,15 @@ class PackedCache(DynamicCache):
 
     def run(self, runs: Sequence[Run]) -> Tensor:
         """Append the runs, and return the logits after the last token of each."""
-        tokens = [token for _, run in runs for token in run]
         self.step = self._placed(runs)
         device = self.step.slots.device
         answer = self.model(
-            input_ids=torch.tensor([tokens], device=device),
+            input_ids=self.step.tokens[None],
             attention_mask=torch.zeros((1, 1, 1, 1), device=device, dtype=self.model.dtype),  # what is seen is decided by our attention
             position_ids=self.step.slots[None] + self.shared,
             past_key_values=self,
             use_cache=True,
-            logits_to_keep=torch.tensor([placed.begin + placed.length - 1 for placed in self.step.runs], device=device),
+            logits_to_keep=torch.from_numpy(self.step.placed[:, 1] + self.step.placed[:, 2] - 1).to(device),
             packed_cache=self,
         )
         logits: Tensor = answer.logits[0]
@@ -103,16 +112,15 @@ class PackedCache(DynamicCache):
 
     def _placed(self, runs: Sequence[Run]) -> Step:
         """Find a place for every token."""
-        places: list[list[int]] = [[], [], []]
-        placed = []
-        for row, run in runs:
-            known = self.lengths[row]
-            placed.append(Placed(row, len(places[0]), len(run), known + len(run)))
-            self.lengths[row] = known + len(run)
-            for place, where in zip(places, ([row] * len(run), range(len(run)), range(known, known + len(run))), strict=True):
-                place += where
-        rows, columns, slots = torch.tensor(places, device=self.model.device)
-        return Step(rows, columns, slots, tuple(placed), max(run.length for run in placed), max(run.end for run in placed))
+        rows, lengths = np.array([row for row, _ in runs]), np.array([len(run) for _, run in runs])
+        tokens = np.fromiter(itertools.chain.from_iterable(run for _, run in runs), np.int64)
+        known, begins = self.lengths[rows], lengths.cumsum() - lengths
+        self.lengths[rows] = ends = known + lengths
+        columns = np.arange(len(tokens)) - begins.repeat(lengths)
+        packed = np.stack([tokens, rows.repeat(lengths), columns, columns + known.repeat(lengths)])
+        placed = np.stack([rows, begins, lengths, ends], axis=1)
+        tokens_at, rows_at, columns_at, slots = torch.from_numpy(packed).to(self.model.device)
+        return Step(tokens_at, rows_at, columns_at, slots, placed, int(lengths.max()), int(ends.max()))
 
     def update(self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Keep the new keys and values, which are (1, heads, packed tokens, width)."""
@@ -141,11 +149,11 @@ class PackedCache(DynamicCache):
         """Go on with these rows alone, which are then numbered from 0; one that is named several times is copied."""
         chosen = torch.tensor(rows, device=self.model.device)
         self.own = [(keys.index_select(0, chosen), values.index_select(0, chosen)) for keys, values in self.own]
-        self.lengths = [self.lengths[row] for row in rows]
+        self.lengths = self.lengths[list(rows)]
 
     def prefix_with(self, tokens: Sequence[int]) -> Prefix:
         """The shared prefix, lengthened by what the first row has read."""
-        layers, length = [], self.lengths[0]
+        layers, length = [], int(self.lengths[0])
         for layer, (keys, values) in enumerate(self.own):
             new_keys, new_values = keys[0, :, :, :length], values[0, :, :length]
             if self.prefix is not None:

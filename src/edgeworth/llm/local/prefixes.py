@@ -51,14 +51,19 @@ def common_length(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
 
 def groups(prompts: Sequence[Tokens]) -> list[list[int]]:
     """The prompts, by number, in groups that begin alike; those that share none form one group."""
-    arrays = [np.asarray(prompt, np.int64) for prompt in prompts]
-    order = sorted(range(len(prompts)), key=lambda i: tuple(prompts[i]))
+    numbers: dict[tuple[int, ...], list[int]] = {}
+    for i, prompt in enumerate(prompts):
+        numbers.setdefault(tuple(prompt), []).append(i)
+    order = sorted(numbers)
+    arrays = [np.asarray(prompt, np.int64) for prompt in order]
     found: list[list[int]] = []
-    for place, i in enumerate(order):
-        if place and common_length(arrays[order[place - 1]], arrays[i]) >= WORTH_SHARING:
-            found[-1].append(i)
+    for place, prompt in enumerate(order):
+        if len(prompt) < WORTH_SHARING:
+            found += [[i] for i in numbers[prompt]]
+        elif place and common_length(arrays[place - 1], arrays[place]) >= WORTH_SHARING:
+            found[-1] += numbers[prompt]
         else:
-            found.append([i])
+            found.append(numbers[prompt])
     alone = [group[0] for group in found if len(group) == 1]
     together = [sorted(group) for group in found if len(group) > 1]
     return [*together, sorted(alone)] if alone else together
@@ -75,7 +80,7 @@ class PrefixCache:
 
         A kept prefix that is somewhat shorter than what they share is taken as it is, where reading on costs more than it saves.
         """
-        arrays = [np.asarray(prompt, np.int64) for prompt in prompts]
+        arrays = [np.asarray(prompt, np.int64) for prompt in dict.fromkeys(map(tuple, prompts))]
         wanted = min([*(common_length(arrays[0], other) for other in arrays[1:]), *(len(each) - 1 for each in arrays)])
         if wanted < WORTH_SHARING:
             return None
