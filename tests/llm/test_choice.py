@@ -49,7 +49,8 @@ def test_without_a_seed_the_dice_fall_differently_every_time() -> None:
 def test_rows_choose_for_themselves() -> None:
     samplers = [Sampler.of(0.0, None, 1, "a"), Sampler.of(1.0, None, 1, "a"), Sampler.of(1.0, 0.5, 1, "a")]
     together = choose(LOGITS.repeat(3, 1), samplers, [5, 6, 7])
-    assert together == [choose(LOGITS, [sampler], [position])[0] for sampler, position in zip(samplers, (5, 6, 7), strict=True)]
+    alone = [choose(LOGITS, [sampler], [position])[0] for sampler, position in zip(samplers, (5, 6, 7), strict=True)]
+    assert together == alone and choose(LOGITS.repeat(2, 1), samplers[1:], [6, 7]) == alone[1:]
 
 
 def test_log_probabilities_are_those_of_what_was_allowed() -> None:

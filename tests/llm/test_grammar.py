@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from local_prompts import hint_moments, mechanism_moments
 
 from edgeworth.errors import InvalidOption
 from edgeworth.games.auction.action import action_of, random_mechanisms
-from edgeworth.llm.local.grammar import Constraint, Constraints, grammar_of, schema_text
+from edgeworth.llm.local.decoding import unpacked
+from edgeworth.llm.local.grammar import Constraint, Constraints, allowed_tokens, grammar_of, schema_text
 from edgeworth.protocol import Accepted, parse_reply
 from edgeworth.seeding import generator
 from tiny_model import trained_tokenizer
@@ -42,7 +44,7 @@ def tokenizer() -> Any:
 
 @pytest.fixture(scope="module")
 def constraints(tokenizer: Any) -> Constraints:
-    return Constraints(tokenizer, len(tokenizer), tokenizer.eos_token_id)
+    return Constraints(tokenizer, tokenizer.eos_token_id)
 
 
 def random_reply(constraint: Constraint, rng: np.random.Generator, end: int) -> list[int]:
@@ -52,7 +54,7 @@ def random_reply(constraint: Constraint, rng: np.random.Generator, end: int) -> 
         tokens += constraint.forced()
         if constraint.finished():
             return tokens
-        token = int(rng.choice(np.flatnonzero(constraint.allowed())))
+        token = int(rng.choice(np.flatnonzero(np.unpackbits(allowed_tokens([constraint]), bitorder="little"))))
         if token == end:
             return tokens
         constraint.consume(token)
@@ -125,7 +127,7 @@ def replies_of_people(count: int) -> list[tuple[dict[str, Any], str]]:
 @pytest.mark.parametrize("single_digits", [True, False], ids=["single digits", "merged digits"])
 def test_forced_tokens_are_those_that_the_tokenizer_writes(single_digits: bool) -> None:
     tokenizer = trained_tokenizer(single_digits)
-    constraints = Constraints(tokenizer, len(tokenizer), tokenizer.eos_token_id)
+    constraints = Constraints(tokenizer, tokenizer.eos_token_id)
     forced_share = []
     for schema, text in replies_of_people(50):
         wanted, constraint, written, forced = tokenizer.encode(text), constraints.begin(schema), [], 0
@@ -139,3 +141,16 @@ def test_forced_tokens_are_those_that_the_tokenizer_writes(single_digits: bool) 
         assert written == wanted
         forced_share.append(forced / len(wanted))
     assert min(forced_share) > 0.5
+
+
+def test_many_replies_are_asked_at_once_and_get_what_each_would_alone(constraints: Constraints, tokenizer: Any) -> None:
+    many = [constraints.begin(schema) for _, schema in TRANSLATED if schema.get("properties") != {}]
+    for constraint in many:
+        constraint.forced()
+    together = allowed_tokens(many)
+    for constraint, allowed in zip(many, together, strict=True):
+        assert bytes(allowed) == constraint.matcher.compute_bitmask() and (allowed_tokens([constraint]) == allowed).all()
+    flags = unpacked(torch.from_numpy(together), len(tokenizer) + 40)
+    plain = np.unpackbits(together, axis=1, count=len(tokenizer), bitorder="little")
+    assert (flags[:, : len(tokenizer)].numpy() == plain).all() and not flags[:, len(tokenizer) :].any(), "a model may have more tokens"
+    assert unpacked(torch.from_numpy(together), 10).shape == (len(many), 10)

@@ -10,7 +10,9 @@ import pytest
 import torch
 
 from edgeworth.agents.designers.design_prompt import MECHANISM_SCHEMA
+from edgeworth.llm.local.decoding import unpacked
 from edgeworth.llm.local.folders import find
+from edgeworth.llm.local.grammar import allowed_tokens
 from edgeworth.protocol import Rejection, parse_reply
 from edgeworth.training.designer.constrained import Rollouts, hidden_states, score, shared_length
 from edgeworth.training.designer.models import load_student
@@ -26,10 +28,7 @@ def rollouts(qwen: Path) -> Rollouts:
 
 @pytest.fixture(scope="module")
 def prompts(rollouts: Rollouts, states: States) -> list[list[int]]:
-    tokenizer = rollouts.local.tokenizer
-    texts = [tokenizer.apply_chat_template(states.prompts[n], tokenize=False, add_generation_prompt=True) for n in (0, 0, 5, 9)]
-    encoded: list[list[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"]
-    return encoded
+    return rollouts.prompts([states.prompts[n] for n in (0, 0, 5, 9)])
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +52,13 @@ def test_every_completion_is_a_legal_mechanism_and_a_function_of_seed_and_key(ro
     assert not rollouts.local.model.training and rollouts.local.model.config._attn_implementation == "sdpa"
 
 
+def test_prompts_are_tokenized_together_as_each_would_be_alone(rollouts: Rollouts, prompts: list[list[int]], states: States) -> None:
+    tokenizer = rollouts.local.tokenizer
+    text = tokenizer.apply_chat_template(states.prompts[5], tokenize=False, add_generation_prompt=True)
+    assert prompts[2] == tokenizer(text, add_special_tokens=False)["input_ids"] and prompts[0] == prompts[1] != prompts[2]
+    assert rollouts.prompts([]) == []
+
+
 def expected_scores(rollouts: Rollouts, tokens: torch.Tensor, mask: torch.Tensor, begin: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Log-probabilities and entropies, token by token from whole logits."""
     logs, spread = torch.zeros((len(tokens), tokens.shape[1] - begin)), torch.zeros((len(tokens), tokens.shape[1] - begin))
@@ -66,7 +72,7 @@ def expected_scores(rollouts: Rollouts, tokens: torch.Tensor, mask: torch.Tensor
             place += len(constraint.forced())
             if constraint.finished():
                 break
-            open_now = torch.from_numpy(constraint.allowed())
+            open_now = unpacked(torch.from_numpy(allowed_tokens([constraint])), logits.shape[1])[0]
             shares = torch.log_softmax(logits[first + place - 1].masked_fill(~open_now, -torch.inf), dim=-1)
             logs[row, place] = shares[reply[place]]
             spread[row, place] = torch.distributions.Categorical(logits=shares[open_now]).entropy()

@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-from edgeworth.llm.local.grammar import Constraint
+from edgeworth.llm.local.grammar import Constraint, allowed_tokens
 from edgeworth.llm.local.kv_cache import KeyValueCache
 from edgeworth.llm.local.prefixes import Prefix, PrefixCache, Tokens, groups
 
@@ -182,14 +182,13 @@ class Decoder:
         """The next token of every row."""
         if logits.shape[1] > self.vocabulary.size:
             logits[:, self.vocabulary.size :] = -torch.inf
-        bound = [i for i, row in enumerate(rows) if row.constraint is not None]
-        if bound:
-            allowed = np.stack([constraint.allowed() for row in rows if (constraint := row.constraint) is not None])
-            forbidden = torch.from_numpy(~allowed).to(logits.device)
+        if bound := [(i, row.constraint) for i, row in enumerate(rows) if row.constraint is not None]:
+            places, constraints = zip(*bound, strict=True)
+            forbidden = ~unpacked(torch.from_numpy(allowed_tokens(constraints)).to(logits.device), logits.shape[1])
             if len(bound) == len(rows):
                 logits.masked_fill_(forbidden, -torch.inf)
             else:
-                logits[bound] = logits[bound].masked_fill(forbidden, -torch.inf)
+                logits[list(places)] = logits[list(places)].masked_fill(forbidden, -torch.inf)
         tokens = choose(logits, [row.sampler for row in rows], [len(row.tokens) for row in rows])
         scores = log_probabilities(logits, tokens) if any(row.logprobs for row in rows) else [0.0] * len(rows)
         for row, token, score in zip(rows, tokens, scores, strict=True):
@@ -205,18 +204,40 @@ class Decoder:
 
 def choose(logits: Tensor, samplers: Sequence[Sampler], positions: Sequence[int]) -> list[int]:
     """A token for every row of logits; what is not allowed there is -inf."""
-    chosen = logits.argmax(dim=-1)
     drawing = [row for row, sampler in enumerate(samplers) if sampler.temperature > 0.0]
+    if len(drawing) == len(samplers):
+        return as_tokens(drawn(logits, samplers, positions))
+    chosen = logits.argmax(dim=-1)
     if drawing:
-        temperatures = logits.new_tensor([samplers[row].temperature for row in drawing])
-        shares = torch.softmax(logits[drawing] / temperatures[:, None], dim=-1).double()
-        if any(samplers[row].top_p < 1.0 for row in drawing):
-            shares = nucleus(shares, shares.new_tensor([samplers[row].top_p for row in drawing]))
-        heap = shares.cumsum(dim=-1)
-        chances = heap.new_tensor([samplers[row].chance(positions[row]) for row in drawing])
-        drawn = torch.searchsorted(heap, (chances * heap[:, -1])[:, None], right=True)[:, 0]
-        chosen[drawing] = drawn.clamp(max=logits.shape[-1] - 1)
-    return [int(token) for token in chosen.tolist()]
+        chosen[drawing] = drawn(logits[drawing], [samplers[row] for row in drawing], [positions[row] for row in drawing])
+    return as_tokens(chosen)
+
+
+def drawn(logits: Tensor, samplers: Sequence[Sampler], positions: Sequence[int]) -> Tensor:
+    """A token drawn for every row of logits."""
+    settings = [
+        (sampler.temperature, sampler.top_p, sampler.chance(position)) for sampler, position in zip(samplers, positions, strict=True)
+    ]
+    temperatures, top_p, chances = torch.tensor(settings, dtype=torch.float64).to(logits.device).T
+    shares = torch.softmax(logits / temperatures.to(logits.dtype)[:, None], dim=-1).double()
+    if any(sampler.top_p < 1.0 for sampler in samplers):
+        shares = nucleus(shares, top_p)
+    heap = shares.cumsum(dim=-1)
+    found = torch.searchsorted(heap, (chances * heap[:, -1])[:, None], right=True)[:, 0]
+    return found.clamp(max=logits.shape[-1] - 1)
+
+
+def as_tokens(chosen: Tensor) -> list[int]:
+    """Tokens as whole numbers."""
+    tokens: list[int] = chosen.tolist()
+    return tokens
+
+
+def unpacked(bits: Tensor, width: int) -> Tensor:
+    """Packed bits, the lowest first, as flags for the tokens of a model's vocabulary."""
+    shifts = torch.arange(8, device=bits.device, dtype=torch.uint8)
+    flags = ((bits[:, :, None] >> shifts) & 1).view(len(bits), -1)[:, :width].bool()
+    return functional.pad(flags, (0, width - flags.shape[1]))
 
 
 def nucleus(shares: Tensor, top_p: Tensor) -> Tensor:

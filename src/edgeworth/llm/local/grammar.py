@@ -13,14 +13,15 @@ tokenizer itself would have written; they are appended without asking the model.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
-from llguidance import LLMatcher
+from llguidance import LLExecutor, LLMatcher
 from llguidance.hf import from_tokenizer
+from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask_par
 from numpy.typing import NDArray
 
 from edgeworth.errors import InvalidOption, ModelUnavailable
@@ -130,31 +131,45 @@ def _sequence(*expressions: str) -> str:
 class Constraint:
     """The grammar of one reply, and how far the reply has come in it."""
 
-    def __init__(self, matcher: Any, width: int) -> None:
-        self._matcher = matcher
-        self._width = width
+    def __init__(self, matcher: LLMatcher, vocabulary: int) -> None:
+        self.matcher = matcher
+        self.vocabulary = vocabulary
+        """Tokens that the tokenizer knows."""
 
     def forced(self) -> list[int]:
         """The tokens that must follow, consumed at once; none where there is a choice."""
-        tokens: list[int] = self._matcher.compute_ff_tokens()
+        tokens: list[int] = self.matcher.compute_ff_tokens()
         if tokens:
-            self._matcher.consume_tokens(tokens)
+            self.matcher.consume_tokens(tokens)
         return tokens
 
-    def allowed(self) -> NDArray[np.bool_]:
-        """For every token of the model's vocabulary, whether it may come next."""
-        bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
-        allowed = np.unpackbits(bits, count=min(self._width, 8 * len(bits)), bitorder="little").view(np.bool_)
-        return allowed if len(allowed) == self._width else np.pad(allowed, (0, self._width - len(allowed)))
+    def note(self, allowed: NDArray[np.uint8]) -> None:
+        """What is allowed at the next choice, as packed bits: for constraints that keep a record."""
 
     def consume(self, token: int) -> None:
         """Take the token that was chosen."""
-        if not self._matcher.consume_token(token):
-            raise InvalidOption(f"The grammar broke off at token {token}: {self._matcher.get_error()} Simplify the schema.")
+        if not self.matcher.consume_token(token):
+            raise InvalidOption(f"The grammar broke off at token {token}: {self.matcher.get_error()} Simplify the schema.")
 
     def finished(self) -> bool:
         """Whether nothing can follow."""
-        return bool(self._matcher.is_stopped())
+        return self.matcher.is_stopped()
+
+
+def allowed_tokens(constraints: Sequence[Constraint]) -> NDArray[np.uint8]:
+    """The tokens that may come next in each of some replies, all of one tokenizer: packed bits, the lowest first, (replies, bytes)."""
+    words = allocate_token_bitmask(len(constraints), constraints[0].vocabulary)
+    fill_next_token_bitmask_par(_executor(), [(constraint.matcher, row) for row, constraint in enumerate(constraints)], words)
+    bits = words.view(np.uint8)
+    for constraint, allowed in zip(constraints, bits, strict=True):
+        constraint.note(allowed)
+    return bits
+
+
+@cache
+def _executor() -> LLExecutor:
+    """The threads of this process in which grammars are asked."""
+    return LLExecutor()
 
 
 Kind = TypeVar("Kind", bound=Constraint)
@@ -163,8 +178,8 @@ Kind = TypeVar("Kind", bound=Constraint)
 class Constraints:
     """The constraints of one tokenizer; a schema is compiled once."""
 
-    def __init__(self, tokenizer: Any, width: int, end: int) -> None:
-        """`width` is the model's vocabulary, `end` the token that ends a reply."""
+    def __init__(self, tokenizer: Any, end: int) -> None:
+        """`end` is the token that ends a reply."""
         if not getattr(tokenizer, "is_fast", False):
             raise ModelUnavailable(
                 "bad_request",
@@ -172,13 +187,12 @@ class Constraints:
                 "use a model with a tokenizer.json, or ask without json_schema.",
             )
         self._tokens = from_tokenizer(tokenizer, eos_token=end)
-        self._width = width
         self._compiled = lru_cache(KEPT)(self._compile)
 
     def begin(self, schema: Mapping[str, Any], kind: type[Kind] = Constraint) -> Kind:  # type: ignore[assignment]
         """The constraint of a new reply, of a kind that may do more."""
         grammar = self._compiled(schema_text(schema))  # the order of keys counts, since replies follow it
-        return kind(grammar.deep_copy(), self._width)
+        return kind(grammar.deep_copy(), self._tokens.vocab_size)
 
     def _compile(self, schema: str) -> Any:
         matcher = LLMatcher(self._tokens, grammar_of(schema), log_level=0)

@@ -70,7 +70,7 @@ class LocalModel:
     def constraints(self) -> Constraints:
         """The grammars of its tokenizer."""
         end = self.tokenizer.eos_token_id
-        return Constraints(self.tokenizer, self.model.get_output_embeddings().weight.shape[0], min(self.ends) if end is None else end)
+        return Constraints(self.tokenizer, min(self.ends) if end is None else end)
 
     def new_cache(self, prefix: Prefix | None, rows: int) -> KeyValueCache:
         """The key-value cache of a batch."""

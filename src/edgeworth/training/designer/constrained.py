@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from llguidance import LLMatcher
 from numpy.typing import NDArray
 from torch import Tensor
 from transformers.utils.generic import ModelOutput
@@ -26,11 +27,12 @@ from edgeworth.games.auction.action import mechanism_rows
 from edgeworth.games.auction.batch import Rows
 from edgeworth.games.auction.market_view import MarketView
 from edgeworth.llm.local.attention import ATTENTION
-from edgeworth.llm.local.decoding import Decoder, Row, Sampler, Vocabulary
-from edgeworth.llm.local.grammar import Constraint
+from edgeworth.llm.local.decoding import Decoder, Row, Sampler, Vocabulary, unpacked
+from edgeworth.llm.local.grammar import Constraint, allowed_tokens
 from edgeworth.llm.local.loading import LocalModel, is_packable, kinds_of_layers
 from edgeworth.llm.local.prefixes import WORTH_SHARING
 from edgeworth.protocol import Accepted, parse_reply
+from edgeworth.training.designer.states import Messages
 from edgeworth.training.shared_prefix import read_prefix, use_plain_causal_attention
 
 TRAINING_ATTENTION = "sdpa"
@@ -47,14 +49,14 @@ class Choices:
 
     places: NDArray[np.int64]
     allowed: NDArray[np.uint8]
-    """Packed bits, (places, vocabulary / 8)."""
+    """Packed bits, the lowest first, (places, bytes)."""
 
 
 class Recording(Constraint):
     """A constraint that remembers the choices of its reply."""
 
-    def __init__(self, matcher: Any, width: int) -> None:
-        super().__init__(matcher, width)
+    def __init__(self, matcher: LLMatcher, vocabulary: int) -> None:
+        super().__init__(matcher, vocabulary)
         self.length = 0
         self.places: list[int] = []
         self.open: list[NDArray[np.uint8]] = []
@@ -64,11 +66,9 @@ class Recording(Constraint):
         self.length += len(tokens)
         return tokens
 
-    def allowed(self) -> NDArray[np.bool_]:
-        found = super().allowed()
+    def note(self, allowed: NDArray[np.uint8]) -> None:
         self.places.append(self.length)
-        self.open.append(np.packbits(found))
-        return found
+        self.open.append(allowed)
 
     def consume(self, token: int) -> None:
         super().consume(token)
@@ -109,7 +109,7 @@ class Grammar:
             constraint.forced()
             if constraint.length >= len(tokens) or constraint.finished():
                 return constraint
-            constraint.allowed()
+            allowed_tokens([constraint])
             constraint.consume(tokens[constraint.length])
 
 
@@ -154,12 +154,6 @@ def score(model: Any, grammar: Grammar, temperature: float, tokens: Tensor, mask
     spread = -(logs.exp() * logs.masked_fill(logs == -torch.inf, 0.0)).sum(dim=-1)
     empty = chosen.new_zeros((len(tokens), tokens.shape[1] - begin))
     return Scored(log_probs=empty.index_put((rows, places), chosen), entropy=empty.index_put((rows, places), spread))
-
-
-def unpacked(bits: Tensor, width: int) -> Tensor:
-    """Packed bits as flags."""
-    shifts = torch.arange(7, -1, -1, device=bits.device, dtype=torch.uint8)
-    return ((bits[:, :, None] >> shifts) & 1).view(len(bits), -1)[:, :width].bool()
 
 
 def hidden_states(model: Any, tokens: Tensor, mask: Tensor, begin: int) -> Tensor:
@@ -220,11 +214,13 @@ class Rollouts:
         local = LocalModel("the model in training", model, tokenizer, batch, is_packable(model))
         return cls(local, Grammar(local), temperature, most)
 
-    def prompt(self, messages: Any) -> list[int]:
-        """A conversation as tokens, up to where the completion begins."""
+    def prompts(self, conversations: Sequence[Messages]) -> list[list[int]]:
+        """Conversations as tokens, up to where the completion begins; many are tokenized side by side."""
+        if not conversations:
+            return []
         tokenizer = self.local.tokenizer
-        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        tokens: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        texts = tokenizer.apply_chat_template(list(conversations), tokenize=False, add_generation_prompt=True)
+        tokens: list[list[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"]
         return tokens
 
     def write(self, prompts: Sequence[Sequence[int]], keys: Sequence[str], seed: int, greedy: bool = False) -> list[list[int]]:
@@ -263,7 +259,7 @@ class Student(Designer):
         """Mechanisms for several batches of markets, all written side by side."""
         seen = [batch_variables(view) for view in views]
         conversations = [self.template.messages(values) for batch in seen for values in batch]
-        prompts = [self.rollouts.prompt([{"role": part.role, "content": part.content} for part in each]) for each in conversations]
+        prompts = self.rollouts.prompts([[{"role": part.role, "content": part.content} for part in each] for each in conversations])
         written = self.rollouts.write(prompts, [""] * len(prompts), 0, greedy=True)
         parsed = [parse_reply(self.rollouts.local.text(reply), MECHANISM_SCHEMA) for reply in written]
         legal = [reply.value for reply in parsed if isinstance(reply, Accepted)]

@@ -54,13 +54,14 @@ class GroupRollouts:
         """The groups of some states."""
         size = self.settings.generations
         keys = [f"{state}/{number}" for state in chosen for number in range(size)]
-        written = self.rollouts.write([self._prompt(int(state)) for state in chosen for _ in range(size)], keys, step)
+        written = self.rollouts.write(self._prompts(np.repeat(chosen, size)), keys, step)
         return [written[first : first + size] for first in range(0, len(written), size)]
 
-    def _prompt(self, state: int) -> list[int]:
-        if state not in self.prompts:
-            self.prompts[state] = self.rollouts.prompt(self.states.prompts[state])
-        return self.prompts[state]
+    def _prompts(self, chosen: NDArray[np.int64]) -> list[list[int]]:
+        """The prompts of some states as tokens."""
+        fresh = [state for state in dict.fromkeys(chosen.tolist()) if state not in self.prompts]
+        self.prompts |= zip(fresh, self.rollouts.prompts([self.states.prompts[state] for state in fresh]), strict=True)
+        return [self.prompts[state] for state in chosen.tolist()]
 
     def _equal(self, chosen: NDArray[np.int64], completions: list[list[list[int]]]) -> NDArray[np.bool_]:
         """Which groups have the same reward throughout."""
@@ -78,9 +79,9 @@ class GroupRollouts:
             mask = np.zeros(len(reply), np.int64)
             mask[self.rollouts.grammar.choices(tuple(reply)).places] = 1
             masks.append(mask.tolist())
-        states = np.repeat(chosen, self.settings.generations).tolist()
-        prompts = [self._prompt(state) for state in states]
-        return {"prompt_ids": prompts, "completion_ids": written, "logprobs": None, "env_mask": masks, "state": states}
+        states = np.repeat(chosen, self.settings.generations)
+        prompts = self._prompts(states)
+        return {"prompt_ids": prompts, "completion_ids": written, "logprobs": None, "env_mask": masks, "state": states.tolist()}
 
 
 def train_grpo(
