@@ -168,8 +168,8 @@ def allowed_tokens(constraints: Sequence[Constraint]) -> NDArray[np.uint8]:
 
 @cache
 def _executor() -> LLExecutor:
-    """The threads of this process in which grammars are asked."""
-    return LLExecutor()
+    """What asks many grammars: one thread, for those of one schema share a lexer and would wait for each other."""
+    return LLExecutor(num_threads=1)
 
 
 Kind = TypeVar("Kind", bound=Constraint)
