@@ -92,7 +92,7 @@ experts: $(WARM)  ## train the bundled experts, one per scenario; writes results
 	@$(BIN)/edgeworth study experts --bundle src/edgeworth/checkpoints/experts --out results/experts.json
 
 memory: $(WARM)  ## train agents that remember, and the bundled generalist; writes results/memory.json and .png
-	@echo "edgeworth: training agents that remember; this takes about twenty minutes on two cores."
+	@echo "edgeworth: training agents that remember; this takes somewhat more than an hour on two cores."
 	@$(BIN)/edgeworth study memory --bundle src/edgeworth/checkpoints/experts --out results/memory.json --figure results/memory.png
 
 dropout: $(WARM)  ## train agents with hints that stop; writes results/dropout.json

@@ -467,9 +467,9 @@ def memory_targets_table(result: dict[str, Any]) -> str:
     for cell in result["cells"]:
         target = next(iter(cell["targets"]), None)
         wanted = ["–", "–"] if target is None else [f"{target['relation']} {target['target']:g}", "yes" if target["met"] else "no"]
-        spent = [f"{cell['moves']:,}", f"{_mean_of(cell['seeds'], 'cpu_seconds'):.0f}"]
+        spent = [f"{cell['negotiations']:,}", f"{_mean_of(cell['seeds'], 'cpu_seconds'):.0f}"]
         rows.append([cell["name"], _over_seeds(cell["share_of_maximum"]), f"{cell['deal_rate']['value']:.3f}", *spent, *wanted])
-    return markdown(["trained against", "share of maximum", "deals", "moves trained", "CPU seconds per run", "target", "met"], rows)
+    return markdown(["trained against", "share of maximum", "deals", "negotiations", "CPU seconds per run", "target", "met"], rows)
 
 
 def dropout_table(result: dict[str, Any]) -> str:
@@ -806,7 +806,6 @@ def tables() -> dict[Path, dict[str, str]]:
             "experts": experts_table(_load("experts.json")),
             "memory": memory_table(memory := _load("memory.json")),
             "memory targets": memory_targets_table(memory),
-            "rehearsal": memory_targets_table(_load("rehearsal.json")),
             "dropout": dropout_table(_load("dropout.json")),
         },
         DIALOGUE_ACTS: {

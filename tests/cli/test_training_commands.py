@@ -142,14 +142,14 @@ def test_a_run_that_was_extended_is_continued_as_far_as_it_was_to_go(
 def test_a_rehearsal_is_announced_and_one_that_is_stopped_leaves_nothing(
     called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("train", "--steps", "128", "--partner", "linear", "--set", "rehearsal.negotiations=400", "--set", "ppo.memory=history", *TINY)
+    words = ("train", "--config", "foresight", "--partner", "linear", "--set", "rehearsal.negotiations=400", "--set", "ppo.hidden=16")
     with monkeypatch.context() as impatient:
         impatient.setattr(rehearsal, "rehearse_minibatches", unfinished)
         stopped = called(*words, "--out", str(tmp_path / "stopped"))
         assert stopped.status != 0 and "Stopped in the rehearsal; nothing is saved." in stopped.err
     assert not (tmp_path / "stopped").exists()
     run = called(*words, "--out", str(tmp_path / "run"))
-    assert run.status == 0 and "Rehearsing 400 negotiations before training" in run.err
+    assert run.status == 0 and "Rehearsing 400 negotiations" in run.err
 
 
 def unfinished(*_: Any) -> None:

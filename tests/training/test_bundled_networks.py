@@ -26,7 +26,8 @@ def test_every_scenario_has_an_expert_that_is_small_and_has_a_card() -> None:
     assert sorted(experts()) == sorted([*scenario_names(), GENERALIST])
     for name, facts in experts().items():
         card, study = facts["card"], "memory" if name == GENERALIST else "experts"
-        assert (FOLDER / f"{name}.safetensors").stat().st_size < 200_000
+        limit = 1_000_000 if name == GENERALIST else 200_000  # three wide layers instead of two narrow ones
+        assert (FOLDER / f"{name}.safetensors").stat().st_size < limit
         assert card["command"].startswith(f"edgeworth study {study}") and card["seed"] == 0
         assert card["episodes"] == 20_000 if name == GENERALIST else card["exact"]
         assert 0.3 < card["share_of_maximum"]["value"] < 1.0

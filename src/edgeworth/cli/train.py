@@ -86,11 +86,10 @@ def train_command(
 
 
 def _begun(settings: TrainSettings, folder: Path) -> Run:
-    """A new run, after its rehearsal if it has one."""
+    """A new run; a rehearsal is made at once."""
     if settings.rehearsal is None:
         return Run.begin(settings, folder, command_line())
-    when = " before training" if settings.num_train_steps else ", which is all of this training"
-    say(f"Rehearsing {settings.rehearsal.negotiations:,} negotiations{when}; nothing is saved until then.")
+    say(f"Rehearsing {settings.rehearsal.negotiations:,} negotiations; nothing is saved until the end.")
     try:
         with progress() as task:
             return Run.begin(settings, folder, command_line(), task("rehearsing"))

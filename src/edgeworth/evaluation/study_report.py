@@ -157,6 +157,7 @@ def measure_cell(study: Study, cell: Cell, measured: list[Row], folders: list[Pa
         "config": cell.config,
         "change": dict(cell.change),
         "moves": settings.num_train_steps,
+        **({} if settings.rehearsal is None else {"negotiations": settings.rehearsal.negotiations}),
         "scenario": str(settings.env.get("scenario", "classic")),
         "algo": settings.algo,
         "hints": {"mode": settings.hints.mode, "k": settings.hints.k},

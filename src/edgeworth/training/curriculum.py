@@ -101,7 +101,7 @@ def shape_for(settings: TrainSettings, stages: tuple[Stage, ...]) -> PolicyShape
         raise InvalidOption("Some stages with hints have the option `age` and others not; one network reads one kind, so make them agree.")
     hinted = [stage.hints for stage in stages if stage.hints.given]
     shape = shape_of(stages[0].game, settings.learner, hinted[0] if hinted else NO_HINTS)
-    return replace(shape, foresight=settings.rehearsal is not None and settings.rehearsal.foresight)
+    return replace(shape, foresight=settings.rehearsal is not None)
 
 
 def make_learner(settings: TrainSettings, stages: tuple[Stage, ...], shape: PolicyShape, number: int) -> NegotiationLearner:

@@ -83,7 +83,7 @@ class Run(RunLoop):
             _rehearse(settings, settings.rehearsal, stages[0], learner, progress, watch)
         log = RunLog.begin(folder, as_mapping(settings), command, settings.logging.csv, settings.logging.tensorboard)
         run = cls(settings, stages, shape, 0, learner, progress, log)
-        if settings.rehearsal is not None and run.over:
+        if settings.rehearsal is not None:
             log.add({STEP: 0, "iteration": 0, "negotiations": settings.rehearsal.negotiations, **progress.times()})
         run.save(LAST)
         return run

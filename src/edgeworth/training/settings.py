@@ -178,23 +178,21 @@ class SelfPlaySettings:
 
 @settings
 class RehearsalSettings:
-    """How the network learns from what every offer would be worth, before it plays (`training/fused/rehearsal.py`)."""
+    """How a network learns from what every offer would have been worth, in place of rewards (`training/fused/rehearsal.py`)."""
 
-    negotiations: Count = 500_000
+    negotiations: Count = 6_000_000
     own_offers: Share = 0.5
     """In which share of them the agent makes the network's own offers; in the others it asks for everything."""
-    passes: Count = 2
-    """Passes over the situations of each negotiation."""
+    passes: Count = 1
+    """Passes over the situations of each negotiation; fresh negotiations teach more than a second pass."""
     learning_rate: Positive = 0.002
     """Falls to 0 at the last negotiation, as does the entropy bonus."""
-    entropy: Annotated[float, Field(ge=0.0)] = 0.02
-    minibatch: Count = 512
-    foresight: bool = False
-    """Also learn which offers are accepted, on which likeliest play then rests; PPO cannot go on from there."""
-    acceptance: Positive = 0.1
-    """With foresight, the weight of learning which offers are accepted."""
+    entropy: Annotated[float, Field(ge=0.0)] = 0.01
+    minibatch: Count = 128
+    acceptance: Positive = 0.02
+    """Weight of learning which offers are accepted; with much more of it, the network learns too little about waiting."""
     waiting: Positive = 0.1
-    """With foresight, the weight of learning what waiting brings."""
+    """Weight of learning what waiting brings."""
 
 
 @settings
@@ -206,7 +204,7 @@ class TrainSettings:
     device: str = "auto"
     """For the torch backend: auto, cpu or cuda."""
     num_train_steps: Annotated[int, Field(ge=0)] = 2_000_000
-    """Moves of the agent, over all episodes; 0 with a rehearsal that teaches foresight, which is then all of the training."""
+    """Moves of the agent, over all episodes; 0 with a rehearsal, which is then all of the training."""
     seed: int = 0
     env: Mapping[str, Any] = field(default_factory=dict)
     """`id`, `scenario`, and every option of the game."""
@@ -219,16 +217,15 @@ class TrainSettings:
     self_play: SelfPlaySettings | None = None
     """Against itself and a pool of past selves, instead of the game's partner; off by default."""
     rehearsal: RehearsalSettings | None = None
-    """Learn from what every offer would be worth before playing; off by default."""
+    """Learn from what every offer would have been worth, instead of from rewards; off by default."""
 
     def __post_init__(self) -> None:
         if self.self_play is not None:
             self._check_self_play()
         if self.rehearsal is not None and (self.self_play is not None or self.hints.given):
             raise InvalidOption("A rehearsal is for runs without hints and without self-play; leave out one section or the other.")
-        foresight = self.rehearsal is not None and self.rehearsal.foresight
-        if (self.num_train_steps == 0) != foresight:
-            expected = "0, since a rehearsal with foresight is all of the training" if foresight else "more than 0"
+        if (self.num_train_steps == 0) != (self.rehearsal is not None):
+            expected = "more than 0" if self.rehearsal is None else "0, since a rehearsal is all of the training"
             raise InvalidOption(f"num_train_steps is {self.num_train_steps}; expected {expected}.")
         checked_seed(self.seed)
         if self.device.partition(":")[0] not in DEVICES:

@@ -1,19 +1,20 @@
-"""Rehearsal: before it plays, a network learns from what every offer would be worth in the situations of stubborn negotiations.
+"""Rehearsal: a network learns to negotiate from what every offer would have been worth, instead of from rewards.
 
 Rewards tell a learner about the one offer that it made. The rules can tell what each of up to 125 would have led to: a deal, worth so many
 points, or a refusal. In a rehearsal the agent insists, move after move, and hears the counter-offers: on everything, or in a share of the
-negotiations on offers of the network, since its own offers are part of what it will remember when it plays. At the moves where an
-offer could close for the most, and at one in PARTS of the rest, the network learns by the exact gradient of what it can expect there,
+negotiations on offers of the network, since its own offers are part of what it will remember when it plays. The rules know the partner's
+utilities; the network reads what it always reads.
 
-    J = π(AGREE) × agreed + π(INSIST) × Σ π(share) × worth(share),     loss = mean of: -J + value × 0.5 (v - J)² - entropy × H,
+It learns what its likeliest play rests on (`agents/network/foresight.py`): which offers are accepted, by their cross-entropy, and what
+waiting brings, by squares. Its value v is what came of the move that promised most. Its probabilities, for drawn moves, follow the exact
+gradient of what they can expect,
+
+    J = π(AGREE) × agreed + π(INSIST) × Σ π(share) × worth(share),     loss = mean of: -J + value × 0.5 (v - came)² - entropy × H,
 
 where an offer that is refused is worth what the network expects of the next situation. H is the entropy of the act and the three numbers.
-The rules know the partner's utilities; the network reads what it always reads. Both backends go on from the network that this leaves.
 
-With foresight it also learns what likeliest play then rests on (`agents/network/foresight.py`): which offers are accepted, by their
-cross-entropy, and what waiting brings, by squares. The value is then what comes of the move that promises most. Situations are chosen by
-their turn alone, since choosing those in which, as it turned out, an offer decides would teach that offers are accepted more often than
-they are.
+Situations to learn from are chosen by their turn alone: choosing those in which, as it turned out, an offer decides would teach that
+offers are accepted more often than they are.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from edgeworth.agents.network.elementary import NOTHING, ONE
 from edgeworth.agents.network.foresight import WAITING_UNIT, foresee, promising_move
 from edgeworth.agents.network.heads import softmax
 from edgeworth.agents.network.layers import TILE, Gradients, NetworkArrays, Scratch, Sizes, aligned_zeros, backward, forward
-from edgeworth.agents.network.player import NetworkPlayer, batch_uniforms
+from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.agents.network.products import ACCUMULATE, REPLACE, use_one_thread
 from edgeworth.agents.network.reading import read
 from edgeworth.agents.policy_layout import ACTS, WAITING, PolicyShape, first_parameters
-from edgeworth.compiled import Array, Flag, Int, Real, compiled_bare, compiled_within
+from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -49,8 +50,7 @@ SEEDS = 8
 TOGETHER = 8_192
 """Negotiations that are played, and then learnt from, at once."""
 PARTS = 8
-"""One in so many of the moves at which it is best to wait or to AGREE is learnt: there is little to learn, and they are most. With
-foresight, of the situations at a turn as many eighths are learnt, at least one, as there are in which an offer decides."""
+"""Of the situations at a turn as many of these parts are learnt, at least one, as there are in which an offer decides."""
 
 
 class Situations(NamedTuple):
@@ -102,8 +102,7 @@ def moments_of(batch: BargainingBatch, shape: PolicyShape, player: NetworkPlayer
         moments.append(Moment(batch.state.copy(), features, batch.masks.copy(), pools, paid, paid > agreed))
         asks = np.flatnonzero(going[:own])
         legal = np.tile(only_insist, (len(asks), 1))
-        drawn = None if shape.foresight else batch_uniforms(batch.state[asks])
-        shares[asks] = player.choose_from(features[asks], legal, pools[asks], drawn)[1]
+        shares[asks] = player.choose_from(features[asks], legal, pools[asks])[1]
         part = batch.selected(going)
         part.step(np.full(part.size, INSIST, np.int64), shares[going])
         batch.write_back(part, going)
@@ -120,11 +119,8 @@ def situations_of(
         now, after = moments[move], moments[min(move + 1, len(moments) - 1)]
         decides = now.open & now.by_offer & (now.best >= later)
         place = (np.arange(batch.size) + move) % PARTS
-        if shape.foresight:
-            often = often_at(now.state["turn"][now.open], decides[now.open])[now.state["turn"]]
-            chosen = np.flatnonzero(now.open & (place < np.ceil(PARTS * often)))
-        else:
-            chosen = np.flatnonzero(decides | (now.open & (place == 0)))
+        often = often_at(now.state["turn"][now.open], decides[now.open])[now.state["turn"]]
+        chosen = np.flatnonzero(now.open & (place < np.ceil(PARTS * often)))
         reading = read(shape, now.features[chosen], now.pools[chosen])
         shares = (len(chosen), (shape.units + 1) ** 3)
         agreed, accepted, taken, refused = np.empty(len(chosen)), np.empty(shares, np.bool_), np.empty(shares), np.empty(shares)
@@ -224,7 +220,6 @@ def expect(
     agreed: Array,
     offers: Array,
     aims: Array,
-    foresees: Flag,
     begin: Int,
     rows: Array,
     units: Int,
@@ -280,7 +275,7 @@ def expect(
                 surprise = -(heads[place] - log_sum[head, np.uint64(e)])
                 heads[place] = -part * (gain + entropy * p * (surprise - spread))
         place = np.uint64((ACTS + 3 * width) * size + e)
-        heads[place] = part * value * (heads[place] - (aims[np.uint64(e)] if foresees else expected))
+        heads[place] = part * value * (heads[place] - aims[np.uint64(e)])
     return total
 
 
@@ -316,11 +311,9 @@ def rehearse_minibatches(
                     scratch.legal[np.uint64(head), np.uint64(j)] = some.legal[row, np.uint64(head)]
             forward(net, size)
             softmax(scratch, net.sizes.units, size)
-            foresees = net.sizes.foresight != 0
-            if foresees:
-                learn_to_foresee(scratch, net.sizes, some, aims, begin + offset, order, size, weights, part)
+            learn_to_foresee(scratch, net.sizes, some, aims, begin + offset, order, size, weights, part)
             place = begin + offset, order, net.sizes.units, size
-            total += expect(scratch, marginal, some.agreed, some.offers, aims, foresees, *place, weights.value, weights.entropy, part)
+            total += expect(scratch, marginal, some.agreed, some.offers, aims, *place, weights.value, weights.entropy, part)
             backward(net, moments.gradient, room, size, REPLACE if offset == 0 else ACCUMULATE)
         made += 1
         if not np.isfinite(adam_step(net.parameters, moments, rate, limit, updates + made)):
@@ -337,15 +330,15 @@ def rehearse(
     seed: int,
     progress: Progress = silent,
 ) -> NDArray[np.float32]:
-    """The parameters of a network after its rehearsal; `scale` turns points into the learner's unit."""
+    """The parameters of a network with foresight after its rehearsal; `scale` turns points into the learner's unit."""
     use_one_thread()
     batch = BargainingBatch(game, min(TOGETHER, settings.negotiations))
     if batch.outside is not None:
         raise InvalidOption(f"A rehearsal needs a partner of the rules, whose replies can be tried; {game.partner} is outside of them.")
-    if shape.foresight and (game.discount != 1.0 or game.insist_price != 0.0):
+    if game.discount != 1.0 or game.insist_price != 0.0:
         raise InvalidOption(
-            f"Foresight needs a game in which neither time nor INSIST costs anything; discount is {game.discount} and insist_price"
-            f" {game.insist_price}. Leave out `foresight` in the section `rehearsal`."
+            f"A rehearsal needs a game in which neither time nor INSIST costs anything; discount is {game.discount} and insist_price"
+            f" {game.insist_price}. Leave out the section `rehearsal` to train by PPO."
         )
     net, room, moments = NetworkArrays.of(aligned_zeros(shape.size), shape), Gradients.of(shape), Moments.of(shape.size)
     net.parameters[:] = first_parameters(shape, seed)
