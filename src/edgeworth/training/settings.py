@@ -222,8 +222,11 @@ class TrainSettings:
     def __post_init__(self) -> None:
         if self.self_play is not None:
             self._check_self_play()
-        if self.rehearsal is not None and (self.self_play is not None or self.hints.given):
-            raise InvalidOption("A rehearsal is for runs without hints and without self-play; leave out one section or the other.")
+        if self.rehearsal is not None and (self.self_play is not None or self.hints.given or self.curriculum):
+            raise InvalidOption(
+                "A rehearsal is for runs without hints and without self-play, and all of it is in one game, so without a curriculum;"
+                " leave out one section or the other."
+            )
         if (self.num_train_steps == 0) != (self.rehearsal is not None):
             expected = "more than 0" if self.rehearsal is None else "0, since a rehearsal is all of the training"
             raise InvalidOption(f"num_train_steps is {self.num_train_steps}; expected {expected}.")

@@ -271,8 +271,8 @@ def test_a_rehearsal_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     assert seen == [("50 negotiations", 1, 3), ("100 negotiations", 2, 3), ("150 negotiations", 3, 3)]
 
 
-@pytest.mark.parametrize("section", [{"hints": {"mode": "random"}}, {"self_play": {}, "env": {}}])
-def test_rehearsals_with_hints_or_self_play_are_refused(section: dict[str, Any]) -> None:
+@pytest.mark.parametrize("section", [{"hints": {"mode": "random"}}, {"self_play": {}, "env": {}}, {"curriculum": [{"from": 0}]}])
+def test_rehearsals_with_hints_self_play_or_a_curriculum_are_refused(section: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match="without hints and without self-play"):
         settings_of({**SHORT, **section})
 
