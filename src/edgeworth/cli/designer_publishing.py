@@ -20,14 +20,18 @@ Results = Annotated[Path | None, typer.Option(help="What `edgeworth designer eva
 
 
 def merge_command(
-    model: Annotated[str, typer.Argument(help="A run's folder, an adapter's folder, or a name on the hub.")],
+    models: Annotated[list[str], typer.Argument(help="A run's folder, an adapter's folder, or a name on the hub; several are averaged.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the model; it must not exist yet.")],
     results: Results = None,
     as_json: AsJson = False,
 ) -> None:
     """Merge an adapter into its base: an ordinary bf16 model that transformers loads, with a model card.
 
+    Several models are averaged, weight by weight: trainings from one base that gained on different populations make one that gains on all.
+
     Example: edgeworth designer merge runs/grpo --out models/designer
+
+    Example: edgeworth designer merge runs/grpo runs/grpo_again --out models/average
 
     Example: edgeworth designer merge runs/grpo --out models/designer --results results/designers.json
     """
@@ -36,7 +40,7 @@ def merge_command(
     from edgeworth.training.designer.merge import merge
 
     measured = _measured(results)
-    card = merge(find(model), out_folder, command_line())
+    card = merge([find(model) for model in models], out_folder, command_line())
     write_model_card(out_folder, card, measured)
     say(f"Wrote {out_folder}.")
     deliver(card, _page(card), as_json)

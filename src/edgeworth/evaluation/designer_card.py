@@ -18,7 +18,19 @@ from edgeworth.llm.local.hub import HUB_NAME
 from edgeworth.training.designer.merge import STAGES, thinned
 
 README = "README.md"
-CURVES = ("steps", "loss", "eval_loss", "reward", "reward_std", "reward_composite", "entropy", "kl", "completion_length", "invalid")
+CURVES = (
+    "steps",
+    "validation",
+    "loss",
+    "eval_loss",
+    "reward",
+    "reward_std",
+    "reward_composite",
+    "entropy",
+    "kl",
+    "completion_length",
+    "invalid",
+)
 """Columns of a curve, where they were logged."""
 CURVE_ROWS = 10
 """Rows of a curve's table; the figure has all of its points."""
@@ -28,11 +40,10 @@ SPANS = {"n_agents": "bidders", "episode_length": "steps in an episode"}
 
 def write_model_card(folder: Path, card: Mapping[str, Any], results: Mapping[str, Any] | None, name: str | None = None) -> Path:
     """Write the card of a model into its folder; without a name it is called as the folder."""
-    for stage in card.get(STAGES, ()):
+    for training, stage in zip(_names(card), card.get(STAGES, ()), strict=True):
         if len(stage.get("curve", ())) > 1:
-            trainer = str(stage["settings"]["trainer"])
-            drawn = {"name": trainer.upper(), "steps": stage["steps"], "seconds": stage["training_seconds"], "lines": stage["curve"]}
-            draw_designer_histories({"histories": [drawn]}, folder / f"{trainer}.png")
+            drawn = {"name": _title(training), "steps": stage["steps"], "seconds": stage["training_seconds"], "lines": stage["curve"]}
+            draw_designer_histories({"histories": [drawn]}, folder / f"{training}.png")
     lines = model_card(folder.resolve().name if name is None else name, card, results)
     write_whole(folder / README, ("\n".join(lines) + "\n").encode())
     return folder / README
@@ -73,25 +84,36 @@ def _training(card: Mapping[str, Any]) -> Iterator[str]:
     stages: Sequence[Mapping[str, Any]] = card.get(STAGES, ())
     if not stages:
         yield from ("No training was recorded beside the weights.", "")
-    for stage in stages:
+    for name, stage in zip(_names(card), stages, strict=True):
         settings = stage["settings"]
-        yield from (f"### {str(settings['trainer']).upper()}", "", f"`{stage['command']}`", "")
+        yield from (f"### {_title(name)}", "", f"`{stage['command']}`", "")
         minutes = stage["training_seconds"] / 60.0
         yield f"{stage['steps']:,} steps from `{settings['model']}` in {minutes:.1f} minutes on {stage['hardware']};"
         yield f"{stage['trainable']:,} of {stage['parameters']:,} parameters trained, seed {settings['seed']}."
         yield f"Markets: {', '.join(dict.fromkeys(settings['markets']['populations']))}; held-out populations are never trained on."
         yield ""
-        yield from _curve(str(settings["trainer"]), stage.get("curve", ()))
+        yield from _curve(name, stage.get("curve", ()))
     if "command" in card:
         yield from (f"Written by `{card['command']}`, in bf16.", "")
 
 
-def _curve(trainer: str, points: Sequence[Mapping[str, float]]) -> Iterator[str]:
-    columns = [name for name in CURVES if any(name in point for point in points)]
+def _names(card: Mapping[str, Any]) -> list[str]:
+    """What the trainings are called: by their trainer, with a number from the second of a trainer on."""
+    trainers = [str(stage["settings"]["trainer"]) for stage in card.get(STAGES, ())]
+    before = [trainers[:place].count(trainer) for place, trainer in enumerate(trainers)]
+    return [f"{trainer}_{count + 1}" if count else trainer for trainer, count in zip(trainers, before, strict=True)]
+
+
+def _title(name: str) -> str:
+    return name.upper().replace("_", " ")
+
+
+def _curve(name: str, points: Sequence[Mapping[str, float]]) -> Iterator[str]:
+    columns = [column for column in CURVES if any(column in point for point in points)]
     if len(points) > 1:
-        rows = ([f"{point[name]:.4g}" if name in point else "" for name in columns] for point in thinned(points, CURVE_ROWS))
-        yield from table([name.replace("_", " ") for name in columns], list(rows))
-        yield from (f"![{trainer.upper()}: how it went]({trainer}.png)", "")
+        rows = ([f"{point[column]:.4g}" if column in point else "" for column in columns] for point in thinned(points, CURVE_ROWS))
+        yield from table([column.replace("_", " ") for column in columns], list(rows))
+        yield from (f"![{_title(name)}: how it went]({name}.png)", "")
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

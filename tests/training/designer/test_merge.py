@@ -62,7 +62,7 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def merged(runs: Path) -> Path:
-    write_model_card(runs / "merged", merge(find(str(runs / "grpo")), runs / "merged", COMMAND), None)
+    write_model_card(runs / "merged", merge([find(str(runs / "grpo"))], runs / "merged", COMMAND), None)
     return runs / "merged"
 
 
@@ -124,16 +124,36 @@ def test_the_card_tells_the_trainings_that_led_to_the_model_with_their_curves(ru
 
 
 def test_a_merged_model_can_be_merged_again_and_keeps_its_history(runs: Path, merged: Path, tmp_path: Path) -> None:
-    card = merge(find(str(merged)), tmp_path / "copy", COMMAND)
+    card = merge([find(str(merged))], tmp_path / "copy", COMMAND)
     assert len(card["stages"]) == 2
     assert (tmp_path / "copy" / "model.safetensors").read_bytes() == (merged / "model.safetensors").read_bytes()
+
+
+def test_several_models_become_their_average_and_the_card_tells_the_trainings_of_all_once(runs: Path, tmp_path: Path) -> None:
+    write_tiny_adapter(tmp_path / "again" / "model", runs / "sft" / "model", seed=1)
+    write_run(tmp_path / "again", "grpo", str(runs / "sft"), [{"steps": 10, "reward": 0.5}, {"steps": 40, "reward": 0.8}])
+    models = [find(str(folder)) for folder in (runs / "sft", runs / "grpo", tmp_path / "again")]
+    for number, model in enumerate(models):
+        merge([model], tmp_path / str(number), COMMAND)
+    card = merge(models, tmp_path / "average", COMMAND)
+    loaded = [AutoModelForCausalLM.from_pretrained(tmp_path / name, dtype=torch.float64) for name in ("0", "1", "2", "average")]
+    *each, average = [dict(model.named_parameters()) for model in loaded]
+    for name, weights in average.items():
+        rounded = torch.stack([one[name] for one in each])
+        assert ((weights - rounded.mean(dim=0)).abs() <= 2.0 * EPSILON * rounded.abs().amax(dim=0)).all()
+    assert not torch.equal(each[1]["model.layers.0.mlp.down_proj.weight"], each[2]["model.layers.0.mlp.down_proj.weight"])
+    assert [stage["settings"]["trainer"] for stage in card["stages"]] == ["sft", "grpo", "grpo"]
+    assert "the average of the weights of " in card["what"]
+    text = write_model_card(tmp_path / "average", card, None).read_text()
+    assert "# average\n" in text and "### GRPO\n" in text and "### GRPO 2\n" in text and "| 40 | 0.8 |" in text and "(grpo_2.png)" in text
+    assert (tmp_path / "average" / "grpo.png").read_bytes() != (tmp_path / "average" / "grpo_2.png").read_bytes()
 
 
 def test_merging_whole_weights_with_a_leftover_cleans_them(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "sft" / "model", tmp_path / "published")
     shutil.copy(runs / "grpo" / "model" / ADAPTER, tmp_path / "published")
     with pytest.warns(FallbackUsed, match="leftover"):
-        merge(find(str(tmp_path / "published")), tmp_path / "clean", COMMAND)
+        merge([find(str(tmp_path / "published"))], tmp_path / "clean", COMMAND)
     assert not (tmp_path / "clean" / ADAPTER).exists()
 
 
@@ -166,7 +186,7 @@ def test_a_measured_model_has_its_tables_on_the_card() -> None:
 def test_a_folder_that_exists_is_not_written_over(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     with pytest.raises(InvalidOption, match=r"here exists already; name a folder that does not exist yet with --out\."):
-        merge(find(str(runs / "grpo")), tmp_path / "here", COMMAND)
+        merge([find(str(runs / "grpo"))], tmp_path / "here", COMMAND)
 
 
 def test_an_adapter_of_another_base_is_not_merged(runs: Path, tmp_path: Path) -> None:
@@ -175,14 +195,21 @@ def test_an_adapter_of_another_base_is_not_merged(runs: Path, tmp_path: Path) ->
     facts = json.loads((tmp_path / "adapter" / ADAPTER).read_text())
     (tmp_path / "adapter" / ADAPTER).write_text(json.dumps({**facts, "base_model_name_or_path": str(other)}))
     with pytest.raises(ModelUnavailable, match=r"does not fit the model .*other; load the base that it was trained on"):
-        merge(find(str(tmp_path / "adapter")), tmp_path / "out", COMMAND)
+        merge([find(str(tmp_path / "adapter"))], tmp_path / "out", COMMAND)
+    assert not (tmp_path / "out").exists()
+
+
+def test_models_of_other_shapes_are_not_averaged(runs: Path, tmp_path: Path) -> None:
+    other = write_tiny_model(tmp_path / "other", hidden_size=32)
+    with pytest.raises(InvalidOption, match=r"other and .*sft differ in the names or shapes of their weights; average models that were"):
+        merge([find(str(runs / "sft")), find(str(other))], tmp_path / "out", COMMAND)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_base_without_a_chat_template_is_not_merged(tmp_path: Path) -> None:
     base = write_tiny_model(tmp_path / "base", change=lambda tokenizer: setattr(tokenizer, "chat_template", None))
     with pytest.raises(ModelUnavailable, match="has no chat template"):
-        merge(find(str(base)), tmp_path / "out", COMMAND)
+        merge([find(str(base))], tmp_path / "out", COMMAND)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -196,7 +223,7 @@ def test_a_full_disk_leaves_nothing_half_written(runs: Path, tmp_path: Path, mon
 
     monkeypatch.setattr(Path, "mkdir", mkdir_with_full_weights)
     with pytest.raises(RunStopped, match=r"cannot be written \(No space left on device"):
-        merge(find(str(runs / "grpo")), tmp_path / "out", COMMAND)
+        merge([find(str(runs / "grpo"))], tmp_path / "out", COMMAND)
     assert list(tmp_path.iterdir()) == []
 
 

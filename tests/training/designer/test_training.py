@@ -91,7 +91,7 @@ def test_adapters_of_a_tiny_qwen_go_through_sft_and_grpo(qwen: Path, tmp_path: P
 
 def merged(folder: Path) -> Path:
     """The model of the run `grpo` in a folder, merged."""
-    merge(find(str(folder / "grpo")), folder / "merged", "a command")
+    merge([find(str(folder / "grpo"))], folder / "merged", "a command")
     return folder / "merged"
 
 

@@ -1,7 +1,8 @@
 """Merging: an adapter and its base become one ordinary model in half precision, in a folder without anything left of the adapter.
 
-The sum is done in single precision and rounded once. The folder's card holds those of all trainings that led to the model, each with its
-curve, so that the model can be described without the folders of the runs.
+Several models of the same shape become their average, weight by weight (Wortsman et al. 2022): trainings that gained on different
+populations make one model that gains on all of them. Sums are done in single precision and rounded once. The folder's card holds those of
+all trainings that led to the model, each with its curve, so that the model can be described without the folders of the runs.
 """
 
 from __future__ import annotations
@@ -26,21 +27,20 @@ LEFT_OUT = ("seconds", "learning_rate", "num_tokens", "tokens")
 """Metrics that are not part of a curve."""
 
 
-def merge(found: Found, out: Path, command: str) -> dict[str, Any]:
-    """Write a model into a new folder, whole; its card is returned."""
+def merge(models: Sequence[Found], out: Path, command: str) -> dict[str, Any]:
+    """Write a model, or the average of several, into a new folder, whole; its card is returned."""
     import torch
 
-    from edgeworth.llm.local.adapters import with_merged
-    from edgeworth.llm.local.loading import load_tokenizer, load_weights
+    from edgeworth.llm.local.loading import load_tokenizer
 
     if out.exists():
         raise InvalidOption(f"{out} exists already; name a folder that does not exist yet with --out.")
-    tokenizer = load_tokenizer(found.base, found.name)
-    model = load_weights(found.base, found.name, torch.float32)
-    if found.adapter is not None:
-        model = with_merged(model, found.adapter)
+    tokenizer = load_tokenizer(models[0].base, models[0].name)
+    model = _whole(models[0])
+    if len(models) > 1:
+        _average(model, models)
     torch.nn.Module.to(model, torch.bfloat16)
-    card = merged_card(found, command, sum(p.numel() for p in model.parameters()))
+    card = merged_card(models, command, sum(p.numel() for p in model.parameters()))
     fresh = out.with_name(out.name + ".new")
     try:
         _save(model, tokenizer, card, fresh)
@@ -48,6 +48,31 @@ def merge(found: Found, out: Path, command: str) -> dict[str, Any]:
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return card
+
+
+def _whole(found: Found) -> Any:
+    """A model in single precision, its adapter taken in."""
+    import torch
+
+    from edgeworth.llm.local.adapters import with_merged
+    from edgeworth.llm.local.loading import load_weights
+
+    model = load_weights(found.base, found.name, torch.float32)
+    return model if found.adapter is None else with_merged(model, found.adapter)
+
+
+def _average(model: Any, models: Sequence[Found]) -> None:
+    """Give the first of some models the mean weights of all."""
+    mean = {name: weight.data for name, weight in model.named_parameters()}
+    for number, found in enumerate(models[1:], start=2):
+        other = dict(_whole(found).named_parameters())
+        if {name: weight.shape for name, weight in other.items()} != {name: weight.shape for name, weight in mean.items()}:
+            raise InvalidOption(
+                f"{found.name} and {models[0].name} differ in the names or shapes of their weights; average models that were trained from"
+                " one base."
+            )
+        for name, weight in mean.items():
+            weight.lerp_(other[name].data, 1.0 / number)
 
 
 def _save(model: Any, tokenizer: Any, card: Mapping[str, Any], folder: Path) -> None:
@@ -68,14 +93,17 @@ def _save(model: Any, tokenizer: Any, card: Mapping[str, Any], folder: Path) -> 
 # The card
 
 
-def merged_card(found: Found, command: str, parameters: int) -> dict[str, Any]:
+def merged_card(models: Sequence[Found], command: str, parameters: int) -> dict[str, Any]:
     """What is known of a merged model: its base, what it may be asked, and the trainings that led to it."""
-    folder = found.adapter or found.base
-    stages = trainings(folder)
-    last = stages[-1] if stages else _card(folder)
+    folders = [found.adapter or found.base for found in models]
+    stages = [stage for folder in folders for stage in trainings(folder)]
+    stages = [stage for number, stage in enumerate(stages) if stage not in stages[:number]]
+    last = stages[-1] if stages else _card(folders[0])
+    names = ", ".join(found.name for found in models)
+    what = last.get("what", f"A language model designer of auction markets, from {names}.")
     return {
-        "what": str(last.get("what", f"A language model designer of auction markets, from {found.name}.")),
-        "base": str(stages[0]["settings"]["model"]) if stages else found.name,
+        "what": str(what) if len(models) == 1 else f"A language model designer of auction markets, the average of the weights of {names}.",
+        "base": str(stages[0]["settings"]["model"]) if stages else names,
         "command": command,
         **{name: last[name] for name in ("rules", TRAINED_ON) if name in last},
         "parameters": parameters,
