@@ -111,8 +111,8 @@ self-play: $(WARM)  ## train self-play agents and best responses to them; writes
 policy-designer: $(WARM)  ## train the policy designer on one core, some 15 minutes; writes checkpoints/policy and results/policy_designer.json
 	@$(BIN)/edgeworth designer policy --out runs/policy --bundle src/edgeworth/checkpoints/policy --result results/policy_designer.json
 
-designer-evaluation: $(WARM)  ## measure trained designers against their targets; writes results/designers.json and .png; hours for the language models
-	@$(BIN)/edgeworth designer evaluate --out results/designers.json --figure results/designers.png
+designer-evaluation: $(WARM)  ## measure trained designers against their targets; writes results/designers.json and .png; hours for language models (FLAGS="--before … --after …")
+	@$(BIN)/edgeworth designer evaluate $(FLAGS) --out results/designers.json --figure results/designers.png
 
 designers: $(WARM)  ## compute every bundled mechanism, schedule, forecast and the library of compositions; more than an hour
 	@echo "edgeworth: searching for the best constants and schedules, fitting the adaptive designer, building the library of compositions."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -89,17 +89,13 @@ def evaluation_targets_table(result: dict[str, Any]) -> str:
     return markdown(["", "target", "found, with 95 % interval", "met"], rows)
 
 
-def bundled_designer_table(result: dict[str, Any]) -> str:
-    """The policy and the language models that were trained to design, with intervals."""
-    lines = []
-    for name, rows in result["populations"].items():
-        for row in rows:
-            if row["designer"].startswith(("policy", "language model")):
-                facts = [
-                    "–" if row[key] is None else _interval(row[key]) for key in ("over_best_constant", "g", "legal", "allow_on_stage_4")
-                ]
-                lines.append([row["designer"], name, f"{row['score']['n']:,}", f"{row['score']['value']:.3f}", *facts])
-    return markdown(["designer", "markets", "episodes", "R", "over the best constant", "g", "legal", "allows coalitions on stage 4"], lines)
+def grpo_gains_table(results: Mapping[str, dict[str, Any]]) -> str:
+    """What models gained over the one before GRPO, with intervals; results by what a model is called."""
+    marker, lines = ": over language model before GRPO", []
+    for label, result in results.items():
+        gains = {row["target"].partition(marker)[0].partition(", ")[2]: row for row in result["targets"] if marker in row["target"]}
+        lines.append([label, *(row["found"] for row in gains.values())])
+    return markdown(["gain over the model before GRPO", *gains], lines)
 
 
 def gains_table(result: dict[str, Any]) -> str:
@@ -740,7 +736,8 @@ def tables() -> dict[Path, dict[str, str]]:
     sentences_before = {name: found for part in first_readings for name, found in part.items()}
     sentences = _load("parsing_sentences.json")["labelled"]
     trained, scaling = _load("designers.json"), _load("scaling.json")
-    grpo, grpo_gpu, grpo_again = _load("bench_grpo.json"), _load("bench_grpo_gpu.json"), _load("designers_grpo.json")
+    grpo, grpo_gpu = _load("bench_grpo.json"), _load("bench_grpo_gpu.json")
+    grpo_first, grpo_second = _load("designers_grpo.json"), _load("designers_grpo_again.json")
     cloning, playing, tournament, hinted = (
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
     )
@@ -795,9 +792,7 @@ def tables() -> dict[Path, dict[str, str]]:
         DESIGNER: {
             "evaluation": evaluation_table(trained),
             "evaluation targets": evaluation_targets_table(trained),
-            "bundled designer": bundled_designer_table(trained),
-            "second grpo": bundled_designer_table(grpo_again),
-            "second grpo targets": evaluation_targets_table(grpo_again),
+            "grpo gains": grpo_gains_table({"the first GRPO": grpo_first, "the second": grpo_second, "their average": trained}),
         },
         PAGE: {"page targets": targets_table(_load("bench_page.json"))},
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},

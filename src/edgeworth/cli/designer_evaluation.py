@@ -34,10 +34,10 @@ QUANTITY = (
 
 
 def evaluate_command(
-    before: Annotated[
-        str | None, typer.Option(help="Language model before GRPO: a folder, a run, a name. Default: the bundled one.")
+    before: Annotated[str | None, typer.Option(help="Language model before GRPO: a folder, a run, a name.")] = None,
+    after: Annotated[
+        str | None, typer.Option(help="Language model after GRPO. Without --before and --after the bundled designer is measured.")
     ] = None,
-    after: Annotated[str | None, typer.Option(help="Language model after GRPO. Default: the bundled one, if there is one.")] = None,
     policy: Annotated[Path | None, typer.Option(help="Run folder or checkpoint of the policy. Default: the bundled one.")] = None,
     cell: Annotated[
         list[str] | None, typer.Option(help="Population and number of bidders, e.g. held_out:8; repeat for several. Default: all four.")
@@ -137,15 +137,15 @@ def _models(before: str | None, after: str | None, cache: Path, client_options: 
     return found
 
 
-def bundled_models() -> tuple[str, str | None]:
-    """The bundled models before and after GRPO; a designer that was trained by SFT alone is one before."""
-    from edgeworth.training.pocket_folder import read_card
+def bundled_models() -> tuple[str | None, str | None]:
+    """The bundled designer, as a model before or after GRPO; without one, the bundled base is one before."""
+    from edgeworth.training.designer.merge import trainings
 
     designer = bundled_designer()
     if designer is None:
         return OWN_CLIENT, None
-    trainer = read_card(BUNDLED[designer])["settings"]["trainer"]
-    return (OWN_CLIENT, designer) if trainer == "grpo" else (designer, None)
+    trained_last = trainings(BUNDLED[designer])[-1]["settings"]["trainer"]
+    return (None, designer) if trained_last == "grpo" else (designer, None)
 
 
 def _entrants(models: dict[str, ModelOptions], episodes: int, free_episodes: int, cells: list[Cell], seed: int) -> Iterator[Entrant]:

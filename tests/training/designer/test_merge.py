@@ -26,12 +26,12 @@ EPSILON = 2.0**-8
 
 
 def training(trainer: str, model: str) -> dict[str, Any]:
-    """The card of a training."""
+    """The card of a training; SFT is on markets of three bidders too."""
     return {
         "what": f"A language model designer of auction markets, trained by {trainer.upper()} from {model}.",
         "command": f"edgeworth designer {trainer} --model {model}",
         "rules": {"auction": 2},
-        "trained_on": {"mechanism": {"rules": [2, 2], "n_agents": [3, 16], "episode_length": [5, 20]}},
+        "trained_on": {"mechanism": {"rules": [2, 2], "n_agents": [3 if trainer == "sft" else 4, 16], "episode_length": [5, 20]}},
         "parameters": 100_000,
         "trainable": 5_000,
         "settings": {"trainer": trainer, "model": model, "seed": 3, "markets": {"populations": ["stages", "stages", "mixed"]}},

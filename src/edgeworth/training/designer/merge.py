@@ -105,10 +105,18 @@ def merged_card(models: Sequence[Found], command: str, parameters: int) -> dict[
         "what": str(what) if len(models) == 1 else f"A language model designer of auction markets, the average of the weights of {names}.",
         "base": str(stages[0]["settings"]["model"]) if stages else names,
         "command": command,
-        **{name: last[name] for name in ("rules", TRAINED_ON) if name in last},
+        **({"rules": last["rules"]} if "rules" in last else {}),
+        **_covered(stages or [last]),
         "parameters": parameters,
         STAGES: stages,
     }
+
+
+def _covered(stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all trainings together were on, from the least of a number to the most."""
+    known = [stage[TRAINED_ON]["mechanism"] for stage in stages if "mechanism" in stage.get(TRAINED_ON, {})]
+    spans = {name: [spans[name] for spans in known if name in spans] for name in (known[-1] if known else ())}
+    return {TRAINED_ON: {"mechanism": {name: [min(map(min, each)), max(map(max, each))] for name, each in spans.items()}}} if spans else {}
 
 
 def trainings(folder: Path) -> list[dict[str, Any]]:
