@@ -27,7 +27,7 @@ def merge_command(
 ) -> None:
     """Merge an adapter into its base: an ordinary bf16 model that transformers loads, with a model card.
 
-    Several models are averaged, weight by weight: trainings from one base that gained on different populations make one that gains on all.
+    Several models are averaged, weight by weight: where trainings from one base gained on different populations, it can gain on all.
 
     Example: edgeworth designer merge runs/grpo --out models/designer
 

@@ -1,7 +1,7 @@
 """Merging: an adapter and its base become one ordinary model in half precision, in a folder without anything left of the adapter.
 
-Several models of the same shape become their average, weight by weight (Wortsman et al. 2022): trainings that gained on different
-populations make one model that gains on all of them. Sums are done in single precision and rounded once. The folder's card holds those of
+Several models of the same shape become their average, weight by weight (Wortsman et al. 2022): where trainings gained on different
+populations, it can gain on all of them. Sums are done in single precision and rounded once. The folder's card holds those of
 all trainings that led to the model, each with its curve, so that the model can be described without the folders of the runs.
 """
 
