@@ -737,7 +737,12 @@ def tables() -> dict[Path, dict[str, str]]:
     sentences = _load("parsing_sentences.json")["labelled"]
     trained, scaling = _load("designers.json"), _load("scaling.json")
     grpo, grpo_gpu = _load("bench_grpo.json"), _load("bench_grpo_gpu.json")
-    grpo_first, grpo_second = _load("designers_grpo.json"), _load("designers_grpo_again.json")
+    grpo_runs = {
+        "the first GRPO": _load("designers_grpo.json"),
+        "the second": _load("designers_grpo_again.json"),
+        "their average": trained,
+        "their average, other markets": _load("designers_fresh.json"),
+    }
     cloning, playing, tournament, hinted = (
         _load(f"{name}.json") for name in ("behaviour_cloning", "self_play", "tournament", "hint_study")
     )
@@ -792,7 +797,7 @@ def tables() -> dict[Path, dict[str, str]]:
         DESIGNER: {
             "evaluation": evaluation_table(trained),
             "evaluation targets": evaluation_targets_table(trained),
-            "grpo gains": grpo_gains_table({"the first GRPO": grpo_first, "the second": grpo_second, "their average": trained}),
+            "grpo gains": grpo_gains_table(grpo_runs),
         },
         PAGE: {"page targets": targets_table(_load("bench_page.json"))},
         POCKET: {"pocket": pocket_table(pocket), "pocket targets": pocket_targets_table(pocket)},
