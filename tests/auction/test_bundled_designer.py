@@ -31,6 +31,14 @@ def test_the_bundled_designer_is_small_and_was_trained_on_the_rules_in_force() -
 def test_it_is_the_one_in_the_evaluation_of_designers_and_meets_there_what_is_asked_of_a_trained_language_model() -> None:
     found, row = json.loads(Path("results/designers.json").read_text(encoding="utf-8")), f"language model after GRPO ({TRAINED})"
     assert found["models"][row] == HuggingFace(TRAINED).name
+    cells = {name: {line["designer"]: line for line in rows} for name, rows in found["populations"].items()}
+    stages, held_out = cells["stages, n = 8"][row], cells["held_out, n = 8"][row]
+    assert stages["g"]["low"] >= 0.5 and stages["allow_on_stage_4"]["value"] < 0.01
+    assert held_out["over_best_constant"]["low"] >= -0.01
+    assert stages["legal"]["value"] == held_out["legal"]["value"] == 1.0
+    for name in ("stages, n = 4", "stages, n = 16"):
+        for_eight = [line["score"]["value"] for designer, line in cells[name].items() if designer.endswith("n = 8")]
+        assert cells[name][row]["score"]["value"] > max(for_eight)
     assert [target["target"] for target in found["targets"] if not target["met"]] == []
     asked = [target["target"] for target in found["targets"] if target["target"].startswith(row)]
     assert len(asked) == 10 and sum("over language model before GRPO" in target for target in asked) == 2

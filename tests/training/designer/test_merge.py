@@ -14,9 +14,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from edgeworth.errors import FallbackUsed, InvalidOption, ModelUnavailable, RunStopped
 from edgeworth.evaluation.designer_card import model_card, write_model_card
-from edgeworth.llm.local.folders import ADAPTER, find
+from edgeworth.llm.local.folders import ADAPTER, Found, find
 from edgeworth.llm.local.hub import upload
-from edgeworth.training.designer.merge import CURVE_POINTS, curve, merge
+from edgeworth.training.designer.merge import CURVE_POINTS, curve, merge, merged_card
 from hub_stand_in import Hub, stand_in
 from tiny_model import tiny_qwen, write_tiny_adapter, write_tiny_model
 
@@ -147,6 +147,18 @@ def test_several_models_become_their_average_and_the_card_tells_the_trainings_of
     text = write_model_card(tmp_path / "average", card, None).read_text()
     assert "# average\n" in text and "### GRPO\n" in text and "### GRPO 2\n" in text and "| 40 | 0.8 |" in text and "(grpo_2.png)" in text
     assert (tmp_path / "average" / "grpo.png").read_bytes() != (tmp_path / "average" / "grpo_2.png").read_bytes()
+
+
+def test_a_merged_model_may_be_asked_what_any_of_its_trainings_had(tmp_path: Path) -> None:
+    first = {"hint": {"partner": ["linear", "boulware"], "discount": [0.9, 1.0]}, "mechanism": {"n_agents": [3, 8]}}
+    second = {"hint": {"partner": ["conceder", "linear"], "discount": [0.8, 0.9]}}
+    stages = [{**training("sft", "pocket"), "trained_on": spans} for spans in (first, second)]
+    for name, card in (("base", {"trained_on": first}), ("trained", {"stages": stages})):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "card.json").write_text(json.dumps(card))
+    base, trained = [merged_card([Found("a model", tmp_path / name)], COMMAND, 1)["trained_on"] for name in ("base", "trained")]
+    assert base == {**first, "hint": {"partner": ["boulware", "linear"], "discount": [0.9, 1.0]}}
+    assert trained == {**first, "hint": {"partner": ["boulware", "conceder", "linear"], "discount": [0.8, 1.0]}}
 
 
 def test_merging_whole_weights_with_a_leftover_cleans_them(runs: Path, tmp_path: Path) -> None:

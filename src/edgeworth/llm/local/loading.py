@@ -100,11 +100,7 @@ def load(found: Found, device: str, dtype: str, batch_size: int) -> LocalModel:
     """A model, ready to be asked; an adapter is merged into its base."""
     place, name = chosen_device(device), found.name
     tokenizer = load_tokenizer(found.base, name)
-    model = load_weights(found.base, name, _dtype(dtype, place))
-    if found.adapter is not None:
-        from edgeworth.llm.local.adapters import with_merged
-
-        model = with_merged(model, found.adapter)
+    model = load_merged(found, _dtype(dtype, place))
     model.to(place).eval().requires_grad_(False)
     packed = is_packable(model)
     if packed:
@@ -116,6 +112,16 @@ def load(found: Found, device: str, dtype: str, batch_size: int) -> LocalModel:
             "serve it, for example with vLLM, and use the client `vllm`.",
         )
     return LocalModel(name, model, tokenizer, batch_size, packed)
+
+
+def load_merged(found: Found, dtype: Any) -> Any:
+    """A whole model; an adapter is merged into its base."""
+    model = load_weights(found.base, found.name, dtype)
+    if found.adapter is None:
+        return model
+    from edgeworth.llm.local.adapters import with_merged
+
+    return with_merged(model, found.adapter)
 
 
 def load_weights(folder: Path, name: str, dtype: Any, **options: Any) -> Any:

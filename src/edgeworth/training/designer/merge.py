@@ -31,14 +31,13 @@ def merge(models: Sequence[Found], out: Path, command: str) -> dict[str, Any]:
     """Write a model, or the average of several, into a new folder, whole; its card is returned."""
     import torch
 
-    from edgeworth.llm.local.loading import load_tokenizer
+    from edgeworth.llm.local.loading import load_merged, load_tokenizer
 
     if out.exists():
         raise InvalidOption(f"{out} exists already; name a folder that does not exist yet with --out.")
     tokenizer = load_tokenizer(models[0].base, models[0].name)
-    model = _whole(models[0])
-    if len(models) > 1:
-        _average(model, models)
+    model = load_merged(models[0], torch.float32)
+    _average(model, models)
     torch.nn.Module.to(model, torch.bfloat16)
     card = merged_card(models, command, sum(p.numel() for p in model.parameters()))
     fresh = out.with_name(out.name + ".new")
@@ -50,22 +49,15 @@ def merge(models: Sequence[Found], out: Path, command: str) -> dict[str, Any]:
     return card
 
 
-def _whole(found: Found) -> Any:
-    """A model in single precision, its adapter taken in."""
-    import torch
-
-    from edgeworth.llm.local.adapters import with_merged
-    from edgeworth.llm.local.loading import load_weights
-
-    model = load_weights(found.base, found.name, torch.float32)
-    return model if found.adapter is None else with_merged(model, found.adapter)
-
-
 def _average(model: Any, models: Sequence[Found]) -> None:
     """Give the first of some models the mean weights of all."""
+    import torch
+
+    from edgeworth.llm.local.loading import load_merged
+
     mean = {name: weight.data for name, weight in model.named_parameters()}
     for number, found in enumerate(models[1:], start=2):
-        other = dict(_whole(found).named_parameters())
+        other = dict(load_merged(found, torch.float32).named_parameters())
         if {name: weight.shape for name, weight in other.items()} != {name: weight.shape for name, weight in mean.items()}:
             raise InvalidOption(
                 f"{found.name} and {models[0].name} differ in the names or shapes of their weights; average models that were trained from"
@@ -106,17 +98,22 @@ def merged_card(models: Sequence[Found], command: str, parameters: int) -> dict[
         "base": str(stages[0]["settings"]["model"]) if stages else names,
         "command": command,
         **({"rules": last["rules"]} if "rules" in last else {}),
-        **_covered(stages or [last]),
+        TRAINED_ON: _covered(stages or [last]),
         "parameters": parameters,
         STAGES: stages,
     }
 
 
 def _covered(stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all trainings together were on, from the least of a number to the most."""
-    known = [stage[TRAINED_ON]["mechanism"] for stage in stages if "mechanism" in stage.get(TRAINED_ON, {})]
-    spans = {name: [spans[name] for spans in known if name in spans] for name in (known[-1] if known else ())}
-    return {TRAINED_ON: {"mechanism": {name: [min(map(min, each)), max(map(max, each))] for name, each in spans.items()}}} if spans else {}
+    """What all trainings together were on, by game: of every number the least and the most, or all names."""
+    covered: dict[str, dict[str, list[Any]]] = {}
+    for stage in stages:
+        for game, spans in stage.get(TRAINED_ON, {}).items():
+            known = covered.setdefault(game, {})
+            for name, span in spans.items():
+                both = sorted({*known.get(name, ()), *span})
+                known[name] = both if isinstance(both[0], str) else [both[0], both[-1]]
+    return covered
 
 
 def trainings(folder: Path) -> list[dict[str, Any]]:

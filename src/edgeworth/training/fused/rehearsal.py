@@ -32,7 +32,7 @@ from edgeworth.agents.network.player import NetworkPlayer
 from edgeworth.agents.network.products import ACCUMULATE, REPLACE, use_one_thread
 from edgeworth.agents.network.reading import read
 from edgeworth.agents.policy_layout import ACTS, WAITING, PolicyShape, first_parameters
-from edgeworth.compiled import Array, Int, Real, compiled_bare, compiled_within
+from edgeworth.compiled import Array, Flag, Int, Real, compiled_bare, compiled_within
 from edgeworth.config import BargainingConfig
 from edgeworth.errors import InvalidOption
 from edgeworth.games.bargaining.batch import BargainingBatch
@@ -227,12 +227,12 @@ def expect(
     value: Real,
     entropy: Real,
     part: Real,
-) -> Real:
-    """Replace the probabilities and the value of a tile by the gradient of the loss; returns the sum of what is expected.
+) -> None:
+    """Replace the probabilities and the value of a tile by the gradient of the loss.
 
     `marginal` has room for what each number of units of a type is worth, whatever the other two.
     """
-    width, total = units + 1, 0.0
+    width = units + 1
     heads, weights, scale, log_sum = scratch.heads, scratch.weights, scratch.scale, scratch.log_sum
     first = (ACTS, ACTS + width, ACTS + 2 * width)
     for e in range(size):
@@ -253,7 +253,6 @@ def expect(
         insists = probability(weights, scale[0], INSIST, size, e)
         agrees = probability(weights, scale[0], AGREE, size, e)
         expected = insists * of_offers + agrees * agreed[row]
-        total += expected
         for head in range(4):
             entries, start = (ACTS, 0) if head == 0 else (width, first[head - 1])
             spread = 0.0
@@ -276,7 +275,6 @@ def expect(
                 heads[place] = -part * (gain + entropy * p * (surprise - spread))
         place = np.uint64((ACTS + 3 * width) * size + e)
         heads[place] = part * value * (heads[place] - aims[np.uint64(e)])
-    return total
 
 
 @compiled_bare
@@ -293,9 +291,9 @@ def rehearse_minibatches(
     limit: Real,
     weights: Weights,
     updates: Int,
-) -> tuple[Int, Real]:
-    """A pass over situations; returns the updates made and the sum of what was expected, not a number if a gradient was none."""
-    scratch, width, made, total = net.scratch, net.sizes.features, 0, 0.0
+) -> tuple[Int, Flag]:
+    """A pass over situations; returns the updates made, and whether all gradients were finite. It ends at one that is not."""
+    scratch, width, made = net.scratch, net.sizes.features, 0
     for begin in range(0, order.shape[0], minibatch):
         here = min(minibatch, order.shape[0] - begin)
         part = ONE / np.float32(here)
@@ -313,12 +311,12 @@ def rehearse_minibatches(
             softmax(scratch, net.sizes.units, size)
             learn_to_foresee(scratch, net.sizes, some, aims, begin + offset, order, size, weights, part)
             place = begin + offset, order, net.sizes.units, size
-            total += expect(scratch, marginal, some.agreed, some.offers, aims, *place, weights.value, weights.entropy, part)
+            expect(scratch, marginal, some.agreed, some.offers, aims, *place, weights.value, weights.entropy, part)
             backward(net, moments.gradient, room, size, REPLACE if offset == 0 else ACCUMULATE)
         made += 1
         if not np.isfinite(adam_step(net.parameters, moments, rate, limit, updates + made)):
-            return made, np.nan
-    return made, total
+            return made, False
+    return made, True
 
 
 def rehearse(
@@ -355,10 +353,10 @@ def rehearse(
             rates = np.float64(settings.learning_rate * left), np.float64(learner.gradient_norm)
             parts = settings.acceptance, settings.waiting, learner.value, settings.entropy * left, scale
             weights = Weights(*(np.float32(part) for part in parts))
-            made, total = rehearse_minibatches(
+            made, finite = rehearse_minibatches(
                 net, room, moments, some, aims, marginal, order, settings.minibatch, *rates, weights, updates
             )
-            if not np.isfinite(total):
+            if not finite:
                 raise not_finite(updates + int(made), 0)
             updates += int(made)
         progress(f"{(number + 1) * batch.size:,} negotiations", number + 1, rounds)
